@@ -1,0 +1,36 @@
+// The columns of a table or a file.
+
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "column/types.h"
+
+namespace petalite {
+
+struct Field {
+  std::string name;
+  Type type;
+  bool nullable = true;
+  int32_t field_id = 0;  // never reused within a table; 0: none
+
+  bool operator==(const Field&) const = default;
+};
+
+struct Schema {
+  std::vector<Field> fields;
+
+  size_t size() const { return fields.size(); }
+  const Field& operator[](size_t i) const { return fields[i]; }
+  // The position of a column: names compare without regard to ASCII case, as SQL has them.
+  std::optional<size_t> Find(std::string_view name) const;
+  bool operator==(const Schema&) const = default;
+};
+
+// Whether two names are the same without regard to ASCII case.
+bool SameName(std::string_view a, std::string_view b);
+
+}  // namespace petalite
