@@ -44,6 +44,7 @@ class Value {
   // Total among values of one ordered type, nulls excluded: NaN equals itself and is greater than
   // every number (as DuckDB has it), −0 equals +0, strings compare bytewise unsigned.
   static std::weak_ordering Compare(const Value& a, const Value& b);
+  const Storage& storage() const { return storage_; }
   bool operator==(const Value&) const = default;  // representation, not order: −0 and +0 differ
 
  private:
