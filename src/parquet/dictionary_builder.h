@@ -1,0 +1,50 @@
+// The dictionary of a column chunk: its distinct values, and a code for each value.
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+#include "parquet/column_buffer.h"
+
+namespace petalite::parquet {
+
+struct DictionaryLimits {
+  size_t max_bytes = 0;    // of the dictionary's PLAIN bytes
+  size_t max_entries = 0;  // more make the building stop
+  // Stop after an eighth of the values if most of them are distinct: a column of (nearly) unique
+  // values then costs an eighth of the work.
+  bool give_up_early = true;
+};
+
+struct ChunkDictionary {
+  ByteBuffer plain;              // the dictionary page's body
+  std::vector<uint64_t> hashes;  // XXH64 of each entry
+  std::vector<uint32_t> codes;   // of each value
+  std::vector<uint32_t> first;   // an occurrence of each entry among the values
+
+  size_t entries() const { return hashes.size(); }
+  // Of a code in a data page; at least 1, because some readers refuse indices of no width.
+  int code_width() const;
+};
+
+// The hashes of a chunk's values, of which the first `done` are known.
+struct ValueHashes {
+  std::vector<uint64_t> values;
+  size_t done = 0;
+};
+
+// Builds the dictionary of the buffer's values (not of booleans, and not of none). False when it
+// exceeds the limits; `hashes` then holds what was hashed on the way.
+bool BuildDictionary(const ColumnBuffer& buffer, const DictionaryLimits& limits, ValueHashes* hashes,
+                     ChunkDictionary* out);
+
+// The same for values of 32 or 64 bits that lie close together, at most kMaxDenseRange apart, whose
+// smallest is `min` (as its bits): a table over the range does without hashing each value. Its
+// entries are sorted.
+inline constexpr uint64_t kMaxDenseRange = 1 << 16;
+bool BuildDenseDictionary(const ColumnBuffer& buffer, uint64_t min, uint64_t range, const DictionaryLimits& limits,
+                          ChunkDictionary* out);
+
+}  // namespace petalite::parquet
