@@ -109,9 +109,14 @@ Value NumberOf(const Type& type, int128_t number) {
   }
 }
 
-int128_t RandomBelow(int128_t limit, Random& random) {
+// The difference does not always fit in a signed number.
+unsigned __int128 SpanOf(const Range& range) {
+  return static_cast<unsigned __int128>(range.max) - static_cast<unsigned __int128>(range.min);
+}
+
+int128_t RandomWithin(const Range& range, Random& random) {
   const auto bits = static_cast<unsigned __int128>(random()) << 64 | random();
-  return static_cast<int128_t>(bits % static_cast<unsigned __int128>(limit));
+  return static_cast<int128_t>(static_cast<unsigned __int128>(range.min) + bits % (SpanOf(range) + 1));
 }
 
 Value MixedNumber(const Type& type, Random& random) {
@@ -124,7 +129,7 @@ Value MixedNumber(const Type& type, Random& random) {
     case 2:
       return NumberOf(type, range.min <= 0 ? 0 : range.min);
     default:
-      return NumberOf(type, range.min + RandomBelow(range.max - range.min + 1, random));
+      return NumberOf(type, RandomWithin(range, random));
   }
 }
 
@@ -179,7 +184,7 @@ Value RisingValue(const Type& type, size_t row, Random& random) {
   if (type.id == TypeId::kUuid) return Value(Int128{row, -5});
   if (type.id == TypeId::kInterval) return Value(Interval{0, static_cast<int32_t>(row), 0});
   const Range range = RangeOf(type);
-  const int128_t step = std::min<int128_t>((range.max - range.min) / kRows, 3);
+  const auto step = static_cast<int128_t>(std::min<unsigned __int128>(SpanOf(range) / kRows, 3));
   const int128_t from = range.max - step * kRows;
   return NumberOf(type, from + step * static_cast<int128_t>(row) + (step > 1 ? static_cast<int>(random() % 2) : 0));
 }
