@@ -17,7 +17,7 @@ endif()
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O3 -g1 -DNDEBUG")
 
 add_library(petalite_flags INTERFACE)
-target_compile_options(petalite_flags INTERFACE -Wall -Wextra -Werror -Wno-unused-parameter
+target_compile_options(petalite_flags INTERFACE -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers
                                                 -fno-omit-frame-pointer -march=x86-64-v2)
 target_include_directories(petalite_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 if(PETALITE_SANITIZE)

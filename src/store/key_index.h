@@ -1,0 +1,61 @@
+// What a keyed rowset carries beside its columns: the key filter, which says of nearly every absent key that it is
+// absent, and the sparse key index, which names the page a key would be on. Both stand in sections of the file
+// (docs/format.md), built while it is written.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "bloom/split_block_filter.h"
+
+namespace petalite::store {
+
+// Behind an interface, because a better structure than the split-block filter may serve one day (the section's first
+// field names the kind). Keys come as XXH64 over the encoded key. Immutable, thread-safe.
+class KeyFilter {
+ public:
+  virtual ~KeyFilter() = default;
+  virtual bool MayContain(uint64_t hash) const = 0;
+  // results[i] = 1 if hashes[i] may be present.
+  virtual void MayContain(std::span<const uint64_t> hashes, uint8_t* results) const = 0;
+  virtual size_t memory_bytes() const = 0;
+  virtual uint64_t keys() const = 0;
+  virtual double target_fpp() const = 0;
+
+  // The section of a filter over `hashes`, sized exactly for the true FPP.
+  static ByteBuffer Build(std::span<const uint64_t> hashes, double fpp);
+  static Result<std::shared_ptr<const KeyFilter>> Parse(ByteBuffer section);
+};
+
+// The first key of each page, in file order. Immutable, thread-safe.
+class KeyIndex {
+ public:
+  struct Position {
+    uint32_t row_group;
+    uint32_t page;
+  };
+
+  // The page that holds `key` if any page does; pages.size() − 1 for keys beyond, 0 for keys before.
+  Position Find(std::string_view key) const;
+  size_t size() const { return ends_.size(); }
+  size_t memory_bytes() const;
+
+  // Built page by page.
+  void Add(Position position, std::string_view first_key);
+  ByteBuffer Serialize() const;
+  static Result<std::shared_ptr<const KeyIndex>> Parse(Bytes section);
+
+ private:
+  std::string_view KeyAt(size_t i) const;
+
+  std::string keys_;
+  std::vector<uint32_t> ends_;
+  std::vector<Position> positions_;
+};
+
+}  // namespace petalite::store

@@ -1,0 +1,23 @@
+// Checks a database as a whole: every checksum, every page, bounds, null counts and filters against every value, key
+// order and uniqueness, the key filter against every key, catalog against files.
+
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "store/database.h"
+
+namespace petalite::store {
+
+struct Damage {
+  std::string what;  // names file, offset or row group, column and structure
+};
+
+// Everything that is wrong, in the order found; empty: the database is sound. `progress` is told after each rowset
+// how many of how many are done, and ends the check by returning false. An error only where the check itself could not
+// go on.
+Result<std::vector<Damage>> Verify(Database& database, const std::function<bool(size_t done, size_t all)>& progress);
+
+}  // namespace petalite::store
