@@ -8,11 +8,13 @@
 
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "base/bytes.h"
+#include "base/huge_buffer.h"
 
 namespace petalite::bloom {
 
@@ -27,11 +29,18 @@ double FppForBitsPerKey(double bits_per_key);
 // Its inverse, for 0 < fpp < 1.
 double BitsPerKeyForFpp(double fpp);
 
-// Blocks for `keys` distinct keys so that the true FPP is `fpp`: as few as possible, at least 1.
-// For key filters.
+// Blocks for `keys` distinct keys so that the true FPP is `fpp` or less: as few as possible, at
+// least 1. For key filters.
 size_t BlocksFor(uint64_t keys, double fpp);
 // The same rounded up to a power of two, at most kMaxColumnFilterBytes. For column filters.
 size_t PowerOfTwoBlocksFor(uint64_t keys, double fpp);
+
+namespace internal {
+// The kernel that single probes call, chosen at the first one; a pointer, so that a probe costs one
+// indirect call.
+using ProbeFunction = bool (*)(const uint8_t* bits, size_t blocks, uint64_t hash);
+extern std::atomic<ProbeFunction> probe;
+}  // namespace internal
 
 // Probes of a filter that lies in memory. Copyable; does not own. Thread-safe.
 class FilterView {
@@ -40,7 +49,9 @@ class FilterView {
   // A multiple of kBlockBytes, not empty; no alignment is asked for.
   explicit FilterView(Bytes bits) : bits_(bits), blocks_(bits.size() / kBlockBytes) {}
 
-  bool MayContain(uint64_t hash) const;
+  bool MayContain(uint64_t hash) const {
+    return internal::probe.load(std::memory_order_relaxed)(bits_.data(), blocks_, hash);
+  }
   // results[i] = 1 if hashes[i] may be present, else 0. Overlaps the cache misses of a batch; the
   // best road for more than a few keys.
   void MayContain(std::span<const uint64_t> hashes, uint8_t* results) const;
@@ -69,13 +80,13 @@ class SplitBlockFilter {
   // or less.
   void FoldFor(uint64_t keys, double fpp);
 
-  size_t blocks() const { return bits_.size() / kBlockBytes; }
-  Bytes bits() const { return bits_; }
+  size_t blocks() const { return blocks_; }
+  Bytes bits() const { return {buffer_.data(), blocks_ * kBlockBytes}; }
   FilterView view() const { return FilterView(bits()); }
-  ByteBuffer Release() && { return std::move(bits_); }
 
  private:
-  ByteBuffer bits_;
+  HugeBuffer buffer_;  // a folded filter occupies its front
+  size_t blocks_;
 };
 
 }  // namespace petalite::bloom

@@ -172,10 +172,10 @@ void ChunkEncoder::EncodeBooleans(const PageRange& page) {
   StoreLe(values_.data(), static_cast<uint32_t>(values_.size() - sizeof(uint32_t)));
 }
 
-// The page's values; what is returned lives until the next page.
+// The page's values; what is returned lives until the next page. Where there are none, the
+// encoding's headers are written all the same, because some readers look for them.
 Bytes ChunkEncoder::EncodeValues(const PageRange& page) {
   values_.clear();
-  if (page.values() == 0) return {};
   if (buffer_.physical() == PhysicalType::kBoolean) {
     EncodeBooleans(page);
   } else if (is_dictionary()) {

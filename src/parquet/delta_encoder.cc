@@ -16,6 +16,8 @@ constexpr size_t kBlock = kMiniblock * kMiniblocks;
 
 uint64_t ZigZag(int64_t value) { return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63); }
 
+size_t VarintBytes(uint64_t value) { return static_cast<size_t>(std::max(BitWidth(value), 1) + 6) / 7; }
+
 // The differences of a block, above its smallest.
 template <typename T>
 struct Block {
@@ -79,7 +81,7 @@ DeltaEstimate EstimateDelta(std::span<const T> values) {
     const T* first = values.data() + b * kBlock;
     const size_t count = std::min(kBlock, values.size() - 1 - b * kBlock);
     const Block<T> block(first, count);
-    bytes += sizeof(T) / 2 + kMiniblocks;  // the smallest difference and the widths
+    bytes += VarintBytes(ZigZag(block.min)) + kMiniblocks;
     for (size_t m = 0; m * kMiniblock < count; ++m) bytes += kMiniblock / 8 * block.widths[m];
     for (size_t i = 0; i < count; ++i) ascending += first[i + 1] >= first[i] ? 1 : 0;
     sampled += count;

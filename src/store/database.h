@@ -55,8 +55,8 @@ class Database {
 
   std::shared_ptr<const Version> Current() const;
 
-  // Sees the current version and its own changes; others see them when Commit has returned.
-  std::unique_ptr<Transaction> Begin();
+  // Sees `base`, by default the current version, and its own changes; others see them when Commit has returned.
+  std::unique_ptr<Transaction> Begin(std::shared_ptr<const Version> base = nullptr);
 
   // Files under data/ that the catalog does not name and no transaction is writing.
   Result<std::vector<std::string>> FindOrphans() const;
@@ -126,7 +126,7 @@ class Transaction {
  private:
   friend class Database;
   friend class RowsetSequence;
-  explicit Transaction(Database& database);
+  Transaction(Database& database, std::shared_ptr<const Version> base);
 
   SchemaVersion* FindSchema(const std::string& name);
   Result<std::shared_ptr<const Table>> GetTable(const TableName& name) const;

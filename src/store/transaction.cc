@@ -173,10 +173,13 @@ class Rebase {
 
 }  // namespace
 
-std::unique_ptr<Transaction> Database::Begin() { return std::unique_ptr<Transaction>(new Transaction(*this)); }
+std::unique_ptr<Transaction> Database::Begin(std::shared_ptr<const Version> base) {
+  if (base == nullptr) base = Current();
+  return std::unique_ptr<Transaction>(new Transaction(*this, std::move(base)));
+}
 
-Transaction::Transaction(Database& database)
-    : database_(database), base_(database.Current()), view_(std::make_shared<Version>(*base_)) {}
+Transaction::Transaction(Database& database, std::shared_ptr<const Version> base)
+    : database_(database), base_(std::move(base)), view_(std::make_shared<Version>(*base_)) {}
 
 Transaction::~Transaction() { Rollback(); }
 
