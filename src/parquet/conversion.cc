@@ -67,7 +67,7 @@ struct ConversionKernels {
     bool all_fit = true;
     for (size_t i = 0; i < count; ++i) {
       const In value = LoadLe<In>(in + i * sizeof(In));
-      all_fit &= (value <= limit) & (value >= -limit);
+      all_fit &= static_cast<int>(value <= limit) & static_cast<int>(value >= -limit);
       if constexpr (std::is_same_v<Out, Int128>) {
         StoreLe(out + i * sizeof(Out), FromNative(value));
       } else {

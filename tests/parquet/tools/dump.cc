@@ -1,51 +1,21 @@
 // petalite_dump_parquet FILE: what FileReader makes of a file, for comparison with other readers.
 //
 // The first line lists the columns: [{"name", "type", "support"}…], support being empty or why the
-// column cannot be read. Then one line per readable column, in order: its values in Value's canonical
-// form. Whole numbers and unscaled decimals are numbers, binary and UUIDs hexadecimal, floating-point
-// numbers the hexadecimal bits of a double, intervals [months, days, microseconds].
+// column cannot be read. Then one line per readable column, in order: its values in the form of
+// value_json.h.
 //
 // It also proves statistics: exit status 3 if a row contradicts the zone map of its row group or
 // page, or the chunk's filter.
 
-#include <bit>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
 
 #include "parquet/read_column.h"
+#include "parquet/value_json.h"
 
 namespace petalite::parquet {
 namespace {
-
-std::string Hex(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<uint8_t>(c));
-  return text;
-}
-
-std::string NumberText(int128_t value) { return Value(FromNative(value)).ToString(Type::Decimal(38, 0)); }
-
-std::string ToJson(const Type& type, const Value& value) {
-  if (value.is_null()) return "null";
-  if (type.id == TypeId::kUuid) {
-    std::string text = value.ToString(type);
-    std::erase(text, '-');
-    return '"' + text + '"';
-  }
-  const auto& storage = value.storage();
-  if (const auto* number = std::get_if<int64_t>(&storage)) return std::to_string(*number);
-  if (const auto* number = std::get_if<uint64_t>(&storage)) return std::to_string(*number);
-  if (const auto* number = std::get_if<double>(&storage)) {
-    return fmt::format("\"{:016x}\"", std::bit_cast<uint64_t>(*number));
-  }
-  if (const auto* wide = std::get_if<Int128>(&storage)) return NumberText(ToNative(*wide));
-  if (const auto* interval = std::get_if<Interval>(&storage)) {
-    return fmt::format("[{},{},{}]", interval->months, interval->days, interval->micros);
-  }
-  const auto& text = value.as<std::string>();
-  return type.id == TypeId::kBinary ? '"' + Hex(text) + '"' : nlohmann::json(text).dump();
-}
 
 // Whether an equality on the value would prune the piece that holds it.
 bool Contradicts(const ZoneMap& zone, const Value& value) {
