@@ -185,7 +185,7 @@ Status ColumnBuffer::AppendDecimal(const ColumnView& view, size_t begin, size_t 
                                uint8_t bytes[16];
                                StoreBigEndian128(static_cast<uint64_t>(value.high), value.low, bytes);
                                std::memcpy(out, bytes + 16 - width, width);
-                               return (ToNative(value) < limit) & (ToNative(value) > -limit);
+                               return (ToNative(value) < limit) && (ToNative(value) > -limit);
                              });
 }
 
