@@ -21,5 +21,7 @@ set_target_properties(duckdb PROPERTIES
   IMPORTED_NO_SONAME FALSE)
 # SYSTEM, because the headers are not ours to keep free of warnings.
 target_include_directories(duckdb SYSTEM INTERFACE ${PETALITE_DUCKDB_DIR}/include)
-file(GLOB third_party ${PETALITE_DUCKDB_DIR}/third_party/*/include ${PETALITE_DUCKDB_DIR}/third_party/*)
-target_include_directories(duckdb SYSTEM INTERFACE ${third_party})
+# Of its third parties only those that the headers we include name: others (fmt) would hide Debian's.
+foreach(folder utf8proc/include re2 fsst fastpforlib concurrentqueue)
+  target_include_directories(duckdb SYSTEM INTERFACE ${PETALITE_DUCKDB_DIR}/third_party/${folder})
+endforeach()

@@ -1,100 +1,111 @@
-// A file system in memory, for tests that damage files or open bytes made up by a fuzzer. Files are
-// read and written; there are no directories and no locks.
+// Files in memory, for tests and benchmarks of what writes a file from front to back and reads it
+// again. Any call may be made to fail: see fail_at. Not thread-safe.
 
 #pragma once
 
-#include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/file_system.h"
 
 namespace petalite {
 
-class MemoryFileSystem final : public FileSystem {
+class MemoryFileSystem : public FileSystem {
  public:
-  // The bytes of a file, made if absent. Files that are open see changes.
+  // The number of the mutating call (create, append, sync, close; counted from 0) that fails.
+  size_t fail_at = SIZE_MAX;
+  size_t calls = 0;
+  // When false, a file has a size but no bytes: for measuring what writes it.
+  bool keep_bytes = true;
+
+  bool Has(const std::string& path) const { return files_.contains(path); }
+  const ByteBuffer& bytes(const std::string& path) const { return *files_.at(path); }
+  // A file's bytes, to be changed at will, also under readers that have it open; made if absent.
   ByteBuffer& operator[](const std::string& path) {
     auto& file = files_[path];
     if (file == nullptr) file = std::make_shared<ByteBuffer>();
     return *file;
   }
 
-  Result<std::unique_ptr<RandomFile>> Open(const std::string& path, OpenMode mode) override {
-    const auto found = files_.find(path);
-    if (found == files_.end()) return NotFound("{}: no such file", path);
-    if (mode != OpenMode::kRead) return Unsupported("{}: only opened for reading", path);
-    return std::unique_ptr<RandomFile>(std::make_unique<Reader>(path, found->second));
-  }
   Result<std::unique_ptr<SequentialWriter>> Create(const std::string& path) override {
-    if (files_.contains(path)) return AlreadyExists("{}: exists", path);
-    (void)(*this)[path];
-    return std::unique_ptr<SequentialWriter>(std::make_unique<Writer>(path, files_[path]));
+    RETURN_IF_ERROR(Count("create", path));
+    if (Has(path)) return AlreadyExists("{}: cannot create: exists", path);
+    files_[path] = std::make_shared<ByteBuffer>();
+    return std::unique_ptr<SequentialWriter>(new Writer(this, path, files_[path]));
+  }
+  Result<std::unique_ptr<RandomFile>> Open(const std::string& path, OpenMode mode) override {
+    if (mode != OpenMode::kRead) return Unsupported("{}: files in memory are opened for reading only", path);
+    if (!Has(path)) return NotFound("{}: no such file", path);
+    return std::unique_ptr<RandomFile>(new File(path, files_[path]));
   }
   Status Remove(const std::string& path) override {
-    return files_.erase(path) != 0 ? Status::Ok() : NotFound("{}: no such file", path);
+    return files_.erase(path) == 1 ? Status::Ok() : NotFound("{}: no such file", path);
   }
-  Result<bool> Exists(const std::string& path) override { return files_.contains(path); }
+  Result<bool> Exists(const std::string& path) override { return Has(path); }
   Result<uint64_t> FileSize(const std::string& path) override {
-    const auto found = files_.find(path);
-    if (found == files_.end()) return NotFound("{}: no such file", path);
-    return uint64_t{found->second->size()};
+    if (!Has(path)) return NotFound("{}: no such file", path);
+    return uint64_t{files_[path]->size()};
   }
-  Status SyncDirectory(const std::string&) override { return Status::Ok(); }
-
-  Status Rename(const std::string&, const std::string&) override { return Missing(); }
-  Status CreateDirectories(const std::string&) override { return Missing(); }
-  Status RemoveDirectory(const std::string&) override { return Missing(); }
-  Result<std::vector<std::string>> List(const std::string&) override { return Missing(); }
-  Result<std::unique_ptr<FileLock>> Lock(const std::string&, LockMode) override { return Missing(); }
+  Status Rename(const std::string& from, const std::string&) override { return NoDirectories(from); }
+  Status CreateDirectories(const std::string& path) override { return NoDirectories(path); }
+  Status RemoveDirectory(const std::string& path) override { return NoDirectories(path); }
+  Result<std::vector<std::string>> List(const std::string& path) override { return NoDirectories(path); }
+  Status SyncDirectory(const std::string& path) override { return NoDirectories(path); }
+  Result<std::unique_ptr<FileLock>> Lock(const std::string& path, LockMode) override { return NoDirectories(path); }
 
  private:
-  using SharedBytes = std::shared_ptr<ByteBuffer>;
-
-  class Reader final : public RandomFile {
+  class Writer : public SequentialWriter {
    public:
-    Reader(std::string path, SharedBytes bytes) : path_(std::move(path)), bytes_(std::move(bytes)) {}
-
-    Status Read(uint64_t offset, MutableBytes out) const override {
-      if (offset > bytes_->size() || out.size() > bytes_->size() - offset) {
-        return IoError("{}: {} bytes at offset {} are beyond the end", path_, out.size(), offset);
-      }
-      std::copy_n(bytes_->begin() + static_cast<ptrdiff_t>(offset), out.size(), out.begin());
+    Writer(MemoryFileSystem* fs, std::string path, std::shared_ptr<ByteBuffer> bytes)
+        : fs_(fs), path_(std::move(path)), bytes_(std::move(bytes)) {}
+    Status Append(Bytes data) override {
+      RETURN_IF_ERROR(fs_->Count("append", path_));
+      size_ += data.size();
+      if (fs_->keep_bytes) AppendBytes(*bytes_, data);
       return Status::Ok();
     }
-    Status Write(uint64_t, Bytes) override { return ReadOnly("{}: opened for reading", path_); }
-    Status Truncate(uint64_t) override { return ReadOnly("{}: opened for reading", path_); }
+    Status Sync() override { return fs_->Count("sync", path_); }
+    Status Close() override { return fs_->Count("close", path_); }
+    uint64_t size() const override { return size_; }
+    const std::string& path() const override { return path_; }
+
+   private:
+    MemoryFileSystem* fs_;
+    uint64_t size_ = 0;
+    std::string path_;
+    std::shared_ptr<ByteBuffer> bytes_;
+  };
+
+  class File : public RandomFile {
+   public:
+    File(std::string path, std::shared_ptr<const ByteBuffer> bytes)
+        : path_(std::move(path)), bytes_(std::move(bytes)) {}
+    Status Read(uint64_t offset, MutableBytes out) const override {
+      if (offset > bytes_->size() || out.size() > bytes_->size() - offset) return IoError("{}: ends early", path_);
+      if (!out.empty()) std::memcpy(out.data(), bytes_->data() + offset, out.size());
+      return Status::Ok();
+    }
+    Status Write(uint64_t, Bytes) override { return ReadOnly("{}: opened for reading only", path_); }
+    Status Truncate(uint64_t) override { return ReadOnly("{}: opened for reading only", path_); }
     Status Sync() override { return Status::Ok(); }
     Result<uint64_t> Size() const override { return uint64_t{bytes_->size()}; }
     const std::string& path() const override { return path_; }
 
    private:
     std::string path_;
-    SharedBytes bytes_;
+    std::shared_ptr<const ByteBuffer> bytes_;
   };
 
-  class Writer final : public SequentialWriter {
-   public:
-    Writer(std::string path, SharedBytes bytes) : path_(std::move(path)), bytes_(std::move(bytes)) {}
+  Status Count(std::string_view call, const std::string& path) {
+    return calls++ == fail_at ? IoError("{}: cannot {}: injected", path, call) : Status::Ok();
+  }
+  static Status NoDirectories(const std::string& path) { return Unsupported("{}: only files are in memory", path); }
 
-    Status Append(Bytes data) override {
-      AppendBytes(*bytes_, data);
-      return Status::Ok();
-    }
-    Status Sync() override { return Status::Ok(); }
-    Status Close() override { return Status::Ok(); }
-    uint64_t size() const override { return bytes_->size(); }
-    const std::string& path() const override { return path_; }
-
-   private:
-    std::string path_;
-    SharedBytes bytes_;
-  };
-
-  static Status Missing() { return Unsupported("the file system in memory has no such operation"); }
-
-  std::map<std::string, SharedBytes> files_;
+  std::map<std::string, std::shared_ptr<ByteBuffer>> files_;
 };
 
 }  // namespace petalite

@@ -64,6 +64,18 @@ double BitsPerKeyForFpp(double fpp) {
   return enough;
 }
 
+double MeasuredFpp(const FilterView& filter) {
+  double sum = 0;
+  for (size_t at = 0; at < filter.bits().size(); at += kBlockBytes) {
+    double block = 1;
+    for (size_t word = 0; word < kBlockBytes; word += 4) {
+      block *= std::popcount(LoadLe<uint32_t>(filter.bits().data() + at + word)) / 32.0;
+    }
+    sum += block;
+  }
+  return sum / static_cast<double>(filter.blocks());
+}
+
 size_t BlocksFor(uint64_t keys, double fpp) {
   const double blocks = std::ceil(static_cast<double>(keys) * BitsPerKeyForFpp(fpp) / kBlockBits);
   return static_cast<size_t>(std::clamp(blocks, 1.0, static_cast<double>(kMaxBlocks)));

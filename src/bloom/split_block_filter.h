@@ -66,6 +66,9 @@ class FilterView {
   size_t blocks_ = 0;
 };
 
+// The probability that a filter as it is lets an absent key through, from the bits that are set.
+double MeasuredFpp(const FilterView& filter);
+
 // A filter being built. Not thread-safe.
 class SplitBlockFilter {
  public:

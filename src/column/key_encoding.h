@@ -1,6 +1,6 @@
 // Order-preserving encoding of composite keys: comparing two encoded keys bytewise (memcmp, a
-// shorter prefix first) orders them as their columns do from first to last. Prefix-free, so that
-// equality of bytes is equality of keys.
+// shorter prefix first) orders them as their columns do from first to last. Equality of bytes is
+// equality of keys.
 //
 // signed integers, date, time, timestamp, decimal up to 18 digits: big-endian in the width of their
 // layout, sign bit flipped. unsigned integers: big-endian. decimal over 18 digits: 16 bytes,

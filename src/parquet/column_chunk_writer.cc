@@ -70,7 +70,7 @@ class ChunkEncoder {
   std::vector<PageRange> pages_;
   std::vector<BoundsScan> scans_;  // one per page
   std::optional<ChunkDictionary> dictionary_;
-  ValueHashes hashes_;
+  std::vector<uint64_t> hashes_;  // XXH64 of the values, or of the dictionary's entries
   Encoding encoding_ = Encoding::kPlain;
   ByteBuffer values_;      // scratch: a page's encoded values
   ByteBuffer compressed_;  // scratch
@@ -295,7 +295,7 @@ void ChunkEncoder::DescribeChunk() {
   out_.summary.uncompressed_bytes = static_cast<uint64_t>(metadata.total_uncompressed_size);
 }
 
-// Hashes what no dictionary has hashed, and sketches the distinct values.
+// Hashes the values, once for the sketch and the filter; where there is a dictionary, its entries.
 void ChunkEncoder::CountDistinct() {
   bloom::HyperLogLog& sketch = out_.summary.distinct;
   if (buffer_.physical() == PhysicalType::kBoolean) {  // its bounds are all its values
@@ -305,20 +305,21 @@ void ChunkEncoder::CountDistinct() {
     sketch.Insert(Xxh64(bounds->max));
     return;
   }
-  if (!dictionary_) {
-    HashValues(buffer_, hashes_.done, buffer_.values(), hashes_.values.data() + hashes_.done);
-    hashes_.done = buffer_.values();
+  if (dictionary_) {
+    hashes_ = std::move(dictionary_->hashes);
+  } else {
+    hashes_.resize(buffer_.values());
+    HashValues(buffer_, 0, buffer_.values(), hashes_.data());
   }
-  for (const uint64_t hash : dictionary_ ? dictionary_->hashes : hashes_.values) sketch.Insert(hash);
+  for (const uint64_t hash : hashes_) sketch.Insert(hash);
 }
 
 void ChunkEncoder::BuildFilter() {
   if (!options_.bloom) return;
-  const std::vector<uint64_t>& hashes = dictionary_ ? dictionary_->hashes : hashes_.values;
   const bool has_zero = std::any_of(scans_.begin(), scans_.end(), [](const BoundsScan& s) { return s.has_zero; });
-  const uint64_t most = hashes.size() + (has_zero ? 1 : 0);
+  const uint64_t most = hashes_.size() + (has_zero ? 1 : 0);
   bloom::SplitBlockFilter filter(bloom::PowerOfTwoBlocksFor(most, options_.bloom_fpp));
-  filter.Insert(hashes);
+  filter.Insert(hashes_);
   if (has_zero && buffer_.physical() == PhysicalType::kFloat) {  // a probe for either finds both
     for (const float zero : {0.0f, -0.0f}) filter.Insert(Xxh64(&zero, sizeof zero));
   } else if (has_zero) {
@@ -338,9 +339,8 @@ void ChunkEncoder::BuildFilter() {
 
 Result<EncodedChunk> ChunkEncoder::Encode() {
   SplitPages();
-  hashes_.values.resize(buffer_.values());
   if (!scans_by_dictionary()) ScanPages();
-  dictionary_ = TryDictionary(buffer_, options_.encoding, ChunkBounds(), &hashes_);
+  dictionary_ = TryDictionary(buffer_, options_.encoding, ChunkBounds());
   if (scans_by_dictionary()) dictionary_ ? ScanDictionaryPages() : ScanPages();
   encoding_ = ChooseEncoding(buffer_, options_.encoding, dictionary_);
 

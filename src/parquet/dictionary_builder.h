@@ -24,25 +24,18 @@ struct ChunkDictionary {
   std::vector<uint32_t> codes;   // of each value
   std::vector<uint32_t> first;   // an occurrence of each entry among the values
 
-  size_t entries() const { return hashes.size(); }
+  size_t entries() const { return first.size(); }
   // Of a code in a data page; at least 1, because some readers refuse indices of no width.
   int code_width() const;
 };
 
-// The hashes of a chunk's values, of which the first `done` are known.
-struct ValueHashes {
-  std::vector<uint64_t> values;
-  size_t done = 0;
-};
-
-// Builds the dictionary of the buffer's values (not of booleans, and not of none). False when it
-// exceeds the limits; `hashes` then holds what was hashed on the way.
-bool BuildDictionary(const ColumnBuffer& buffer, const DictionaryLimits& limits, ValueHashes* hashes,
-                     ChunkDictionary* out);
+// Builds the dictionary of the buffer's values (not of booleans, and not of none) into an empty
+// `out`. False when it exceeds the limits.
+bool BuildDictionary(const ColumnBuffer& buffer, const DictionaryLimits& limits, ChunkDictionary* out);
 
 // The same for values of 32 or 64 bits that lie close together, at most kMaxDenseRange apart, whose
-// smallest is `min` (as its bits): a table over the range does without hashing each value. Its
-// entries are sorted.
+// smallest is `min` (as its bits): a table over the range does without hashing. Its entries are
+// sorted.
 inline constexpr uint64_t kMaxDenseRange = 1 << 16;
 bool BuildDenseDictionary(const ColumnBuffer& buffer, uint64_t min, uint64_t range, const DictionaryLimits& limits,
                           ChunkDictionary* out);

@@ -65,14 +65,14 @@ DeltaEstimate EstimateBuffer(const ColumnBuffer& buffer) {
 }  // namespace
 
 std::optional<ChunkDictionary> TryDictionary(const ColumnBuffer& buffer, EncodingChoice choice,
-                                             const std::optional<Bounds>& bounds, ValueHashes* hashes) {
+                                             const std::optional<Bounds>& bounds) {
   const bool wanted = choice == EncodingChoice::kAuto || choice == EncodingChoice::kDictionary;
   if (!wanted || buffer.values() == 0 || buffer.physical() == PhysicalType::kBoolean) return std::nullopt;
   const DictionaryLimits limits = LimitsFor(buffer, choice);
   ChunkDictionary dictionary;
   const std::optional<uint64_t> range = DenseRange(buffer, bounds);
   const bool built = range ? BuildDenseDictionary(buffer, Bits(bounds->min), *range, limits, &dictionary)
-                           : BuildDictionary(buffer, limits, hashes, &dictionary);
+                           : BuildDictionary(buffer, limits, &dictionary);
   if (!built) return std::nullopt;
   return dictionary;
 }

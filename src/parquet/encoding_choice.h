@@ -16,10 +16,10 @@ namespace petalite::parquet {
 // bytes (a reader gains by it: it compares codes); DELTA_BINARY_PACKED, where values ascend and it
 // takes at most half of the best of the others (it decodes slower than they do); PLAIN.
 
-// The dictionary of the buffer's values, where the choice allows one and it is worth having. The
-// values' hashes are a by-product. `bounds`: of all values, where they are known already.
+// The dictionary of the buffer's values, where the choice allows one and it is worth having.
+// `bounds`: of all values, where they are known already.
 std::optional<ChunkDictionary> TryDictionary(const ColumnBuffer& buffer, EncodingChoice choice,
-                                             const std::optional<Bounds>& bounds, ValueHashes* hashes);
+                                             const std::optional<Bounds>& bounds);
 
 // Of the data pages, given what TryDictionary returned.
 Encoding ChooseEncoding(const ColumnBuffer& buffer, EncodingChoice choice,

@@ -92,6 +92,7 @@ class FileWriterImpl : public FileWriter {
   Status Append(std::span<const ColumnView> columns, size_t rows) override;
   Status AddSection(const std::string& name, Bytes bytes) override;
   Result<WrittenFile> Finish() override;
+  uint64_t bytes() const override { return file_->size(); }
 
  private:
   Status Remember(Status status);

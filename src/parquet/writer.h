@@ -85,6 +85,9 @@ class FileWriter {
   // Parquet does not checksum: page headers, indexes, filters; docs/format.md) and the footer;
   // syncs and closes the file.
   virtual Result<WrittenFile> Finish() = 0;
+
+  // Bytes in the file so far: rows that still wait to be encoded are not among them.
+  virtual uint64_t bytes() const = 0;
 };
 
 }  // namespace petalite::parquet

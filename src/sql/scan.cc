@@ -327,6 +327,8 @@ duckdb::TableFunction ScanFunction() {
   function.projection_pushdown = true;
   function.filter_pushdown = true;
   function.filter_prune = true;
+  // Whatever is asked of one column alone is applied here, where a dictionary needs it only once an entry.
+  function.pushdown_expression = [](ClientContext&, const duckdb::LogicalGet&, duckdb::Expression&) { return true; };
   function.cardinality = Cardinality;
   function.statistics = Statistics;
   function.table_scan_progress = Progress;

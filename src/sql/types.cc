@@ -128,7 +128,7 @@ Result<Type> FromDuck(const LogicalType& type, const std::string& column) {
 duckdb::Value ToDuck(const Value& value, const Type& type) {
   const LogicalType duck = ToDuck(type);
   if (value.is_null()) return duckdb::Value(duck);
-  duckdb::Vector slot(duck, idx_t{1});
+  duckdb::Vector slot(duck, duckdb::idx_t{1});
   auto* data = duckdb::FlatVector::GetData(slot);
   value.ToSlot(type, data);
   return slot.GetValue(0);

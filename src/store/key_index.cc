@@ -21,8 +21,10 @@ class SplitBlockKeyFilter : public KeyFilter {
     view_.MayContain(hashes, results);
   }
   size_t memory_bytes() const override { return sizeof(*this) + section_.capacity(); }
+  uint64_t filter_bytes() const override { return view_.bits().size(); }
   uint64_t keys() const override { return keys_; }
   double target_fpp() const override { return fpp_; }
+  double real_fpp() const override { return bloom::MeasuredFpp(view_); }
 
  private:
   ByteBuffer section_;

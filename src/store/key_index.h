@@ -24,8 +24,11 @@ class KeyFilter {
   // results[i] = 1 if hashes[i] may be present.
   virtual void MayContain(std::span<const uint64_t> hashes, uint8_t* results) const = 0;
   virtual size_t memory_bytes() const = 0;
+  virtual uint64_t filter_bytes() const = 0;
   virtual uint64_t keys() const = 0;
   virtual double target_fpp() const = 0;
+  // What the bits as they are let through.
+  virtual double real_fpp() const = 0;
 
   // The section of a filter over `hashes`, sized exactly for the true FPP.
   static ByteBuffer Build(std::span<const uint64_t> hashes, double fpp);

@@ -325,7 +325,7 @@ def test_filters_never_deny_a_value_that_is_there(sample, columns):
     for column in columns:
         for group in range(3):
             values = column.values[group * 1024 : (group + 1) * 1024]
-            for value in {v for v in values[:40] if v is not None}:
+            for value in (v for v in values[:40] if v is not None):
                 constant = literal(column, value)
                 if constant is None:
                     continue

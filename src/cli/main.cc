@@ -1,0 +1,71 @@
+#include <CLI/CLI.hpp>
+
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/engine.h"
+#include "petalite/version.h"
+
+namespace {
+
+const std::map<std::string, petalite::LogLevel> kLogLevels = {{"debug", petalite::LogLevel::kDebug},
+                                                              {"info", petalite::LogLevel::kInfo},
+                                                              {"warn", petalite::LogLevel::kWarn},
+                                                              {"error", petalite::LogLevel::kError},
+                                                              {"off", petalite::LogLevel::kOff}};
+
+void AddCommonOptions(CLI::App& app, petalite::cli::CommonOptions& common) {
+  for (CLI::App* command : app.get_subcommands({})) {
+    command->add_flag("--read-only", common.read_only, "Open the database for reading; many processes may");
+    command
+        ->add_option("--wait", common.wait_seconds,
+                     "Wait this long for a database that another process holds (alone: forever)")
+        ->expected(0, 1)
+        ->default_str("")
+        ->type_name("SECONDS");
+    command->add_option("--set", common.settings, "Database option: cache_bytes, memory_limit, threads")
+        ->type_name("NAME=VALUE");
+    command->add_option_function<std::string>(
+               "--log-level", [](const std::string& name) { petalite::SetLogLevel(kLogLevels.at(name)); },
+               "Least severe messages to show: debug, info, warn (default), error, off")
+        ->check(CLI::IsMember(kLogLevels))
+        ->type_name("LEVEL");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is a failed write
+  petalite::cli::HandleInterrupts();
+  CLI::App app{"Petalite: a columnar table store. Tables are Parquet files in which every column has a Bloom filter;\n"
+               "SQL is DuckDB's.\n\n"
+               "First steps:\n"
+               "  petalite import db flights flights.parquet      make a database and import a file\n"
+               "  petalite sql db \"SELECT count(*) FROM flights\"  query it\n"
+               "  petalite shell db                               the same at a prompt"};
+  app.name("petalite");
+  app.set_version_flag("--version", std::string("petalite ") + PETALITE_VERSION);
+  app.require_subcommand(1);
+  petalite::cli::CommonOptions common;
+  petalite::cli::Run run;
+  using namespace petalite::cli;
+  for (const auto add : {AddSql, AddShell, AddImport, AddGet, AddInspect, AddVerify, AddBench}) add(app, common, &run);
+  AddCommonOptions(app, common);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int status = app.exit(error);
+    return status == 0 ? kDone : kUsage;
+  }
+  try {
+    const int status = run();
+    return Interrupted() ? kInterrupted : status;
+  } catch (...) {
+    const int status = FailWithCurrentException();
+    return Interrupted() ? kInterrupted : status;
+  }
+}

@@ -1,0 +1,67 @@
+#include "sql/extension.h"
+
+#include "duckdb/main/attached_database.hpp"
+#include "duckdb/main/config.hpp"
+#include "duckdb/parser/parsed_data/attach_info.hpp"
+#include "duckdb/storage/storage_extension.hpp"
+
+#include "sql/catalog.h"
+#include "sql/errors.h"
+#include "sql/functions.h"
+#include "sql/scan.h"
+#include "sql/transaction.h"
+
+namespace petalite::sql {
+namespace {
+
+template <typename T>
+T OptionOr(const duckdb::unordered_map<duckdb::string, duckdb::Value>& options, const char* name, T otherwise) {
+  const auto found = options.find(name);
+  return found == options.end() ? otherwise : found->second.GetValue<T>();
+}
+
+duckdb::unique_ptr<duckdb::Catalog> Attach(duckdb::optional_ptr<duckdb::StorageExtensionInfo> info,
+                                           duckdb::ClientContext& context, duckdb::AttachedDatabase& attached,
+                                           const duckdb::string& name, duckdb::AttachInfo& attach,
+                                           duckdb::AttachOptions& options) {
+  for (const auto& [option, _] : options.options) {
+    static constexpr const char* kKnown[] = {"cache_bytes", "memory_limit", "threads", "wait", "must_exist"};
+    if (std::find(std::begin(kKnown), std::end(kKnown), option) == std::end(kKnown)) {
+      Throw(InvalidArgument("ATTACH: unknown option '{}'", option));
+    }
+  }
+  store::DatabaseOptions opened;
+  opened.read_only = options.access_mode == duckdb::AccessMode::READ_ONLY;
+  opened.create = !opened.read_only && !OptionOr<bool>(options.options, "must_exist", false);
+  opened.wait_seconds = OptionOr<double>(options.options, "wait", 0);
+  opened.cache_bytes = OptionOr<uint64_t>(options.options, "cache_bytes", 0);
+  opened.memory_limit = OptionOr<uint64_t>(options.options, "memory_limit", 0);
+  opened.threads = OptionOr<uint64_t>(options.options, "threads", 0);
+  return duckdb::make_uniq<PetaliteCatalog>(attached, Must(store::Database::Open(attach.path, opened)));
+}
+
+duckdb::unique_ptr<duckdb::TransactionManager> CreateTransactionManager(
+    duckdb::optional_ptr<duckdb::StorageExtensionInfo> info, duckdb::AttachedDatabase& attached,
+    duckdb::Catalog& catalog) {
+  return duckdb::make_uniq<PetaliteTransactionManager>(attached, catalog.Cast<PetaliteCatalog>());
+}
+
+}  // namespace
+
+void Register(duckdb::DatabaseInstance& instance) {
+  auto& config = duckdb::DBConfig::GetConfig(instance);
+  auto extension = duckdb::make_shared_ptr<duckdb::StorageExtension>();
+  extension->attach = Attach;
+  extension->create_transaction_manager = CreateTransactionManager;
+  duckdb::StorageExtension::Register(config, "petalite", std::move(extension));
+  config.AddExtensionOption(kFilterPruningSetting, "Consult column filters when a scan prunes",
+                            duckdb::LogicalType::BOOLEAN, duckdb::Value::BOOLEAN(true));
+  RegisterFunctions(instance);
+}
+
+void ConfigureEmbedded(duckdb::DBConfig* config) {
+  config->SetOptionByName("autoinstall_known_extensions", duckdb::Value::BOOLEAN(false));
+  config->SetOptionByName("autoload_known_extensions", duckdb::Value::BOOLEAN(false));
+}
+
+}  // namespace petalite::sql
