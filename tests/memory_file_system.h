@@ -1,5 +1,5 @@
 // Files in memory, for tests and benchmarks of what writes a file from front to back and reads it
-// again. Any call may be made to fail: see fail_at. Not thread-safe.
+// again, damages it, or opens bytes made up by a fuzzer. Any call may be made to fail: see fail_at. Not thread-safe.
 
 #pragma once
 
@@ -22,6 +22,12 @@ class MemoryFileSystem : public FileSystem {
   // When false, a file has a size but no bytes: for measuring what writes it.
   bool keep_bytes = true;
 
+  // The bytes of a file, made if absent. Files that are open see changes.
+  ByteBuffer& operator[](const std::string& path) {
+    auto& file = files_[path];
+    if (file == nullptr) file = std::make_shared<ByteBuffer>();
+    return *file;
+  }
   bool Has(const std::string& path) const { return files_.contains(path); }
   const ByteBuffer& bytes(const std::string& path) const { return *files_.at(path); }
   // A file's bytes, to be changed at will, also under readers that have it open; made if absent.

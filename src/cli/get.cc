@@ -89,7 +89,7 @@ nlohmann::json ToJson(const Type& type, const std::optional<std::string>& text) 
 void Print(const store::Table& table, const std::vector<size_t>& columns, const std::vector<Row>& rows,
            Format format) {
   if (format == Format::kNdjson || format == Format::kJson) {
-    nlohmann::json all = nlohmann::json::array();
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const Row& row : rows) {
       nlohmann::ordered_json object;
       for (size_t i = 0; i < columns.size(); ++i) {
@@ -97,7 +97,7 @@ void Print(const store::Table& table, const std::vector<size_t>& columns, const 
         object[field.name] = ToJson(field.type, row[i]);
       }
       if (format == Format::kNdjson) WriteOut(object.dump() + "\n");
-      all.push_back(object);
+      all.push_back(std::move(object));
     }
     if (format == Format::kJson) WriteOut(all.dump() + "\n");
     return;
