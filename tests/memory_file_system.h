@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>

@@ -67,6 +67,16 @@ bool HasHighBit(Bytes bytes) {
 
 }  // namespace
 
+size_t PlainStringBytes(const ColumnView& view, size_t begin, size_t count) {
+  size_t bytes = 0;
+  if (view.validity == nullptr) {
+    for (size_t i = begin; i < begin + count; ++i) bytes += view.Value<StringRef>(i).size();
+    return bytes + 4 * count;
+  }
+  for (size_t i = begin; i < begin + count; ++i) bytes += view.IsValid(i) ? 4 + view.Value<StringRef>(i).size() : 0;
+  return bytes;
+}
+
 void RawBuffer::Reserve(size_t capacity) {
   if (capacity <= capacity_) return;
   capacity = std::max(capacity, capacity_ + capacity_ / 2);
@@ -159,33 +169,22 @@ Status ColumnBuffer::AppendDecimal(const ColumnView& view, size_t begin, size_t 
   const Type& type = field_.type;
   const std::string misfit = fmt::format("the number has more digits than {}", type.ToString());
   const int128_t limit = PowerOfTen(type.precision);
-  if (type.precision <= 4) {
-    return AppendFixed<int16_t>(view, begin, count, file_row, misfit,
-                                [limit = static_cast<int32_t>(limit)](int16_t value, uint8_t* out) {
-                                  StoreLe<int32_t>(out, value);
-                                  return (value < limit) & (value > -limit);
-                                });
-  }
-  if (type.precision <= 9) {
-    return AppendFixed<int32_t>(view, begin, count, file_row, misfit,
-                                [limit = static_cast<int32_t>(limit)](int32_t value, uint8_t* out) {
-                                  StoreLe(out, value);
-                                  return (value < limit) & (value > -limit);
-                                });
-  }
-  if (type.precision <= 18) {
-    return AppendFixed<int64_t>(view, begin, count, file_row, misfit,
-                                [limit = static_cast<int64_t>(limit)](int64_t value, uint8_t* out) {
-                                  StoreLe(out, value);
-                                  return (value < limit) & (value > -limit);
-                                });
-  }
+  const auto append_narrow = [&]<typename In, typename Out>(In, Out) {
+    return AppendFixed<In>(view, begin, count, file_row, misfit,
+                           [limit = static_cast<Out>(limit)](In value, uint8_t* out) {
+                             StoreLe<Out>(out, value);
+                             return (value < limit) & (value > -limit);  // no branch: this loop is vectorized
+                           });
+  };
+  if (type.precision <= 4) return append_narrow(int16_t{}, int32_t{});
+  if (type.precision <= 9) return append_narrow(int32_t{}, int32_t{});
+  if (type.precision <= 18) return append_narrow(int64_t{}, int64_t{});
   return AppendFixed<Int128>(view, begin, count, file_row, misfit,
                              [limit, width = width_](const Int128& value, uint8_t* out) {
                                uint8_t bytes[16];
                                StoreBigEndian128(static_cast<uint64_t>(value.high), value.low, bytes);
                                std::memcpy(out, bytes + 16 - width, width);
-                               return (ToNative(value) < limit) & (ToNative(value) > -limit);
+                               return ToNative(value) < limit && ToNative(value) > -limit;
                              });
 }
 
@@ -206,37 +205,46 @@ Status ColumnBuffer::CheckUtf8(const ColumnView& view, size_t begin, size_t coun
   return Status::Ok();
 }
 
-Status ColumnBuffer::AppendStrings(const ColumnView& view, size_t begin, size_t count, uint64_t file_row) {
-  const size_t first_value = values_;
-  const size_t valid = AppendValidity(view, begin, count);
-  size_t total = data_.size();
-  for (size_t i = begin; i < begin + count; ++i) {
-    if (valid != count && !view.IsValid(i)) continue;
-    const size_t size = view.Value<StringRef>(i).size();
-    if (size > kMaxValueBytes) {
-      return RowError(file_row + (i - begin), fmt::format("a value of {} bytes is too long for a Parquet page", size));
-    }
-    total += 4 + size;
-  }
-  CHECK(total <= UINT32_MAX);  // the row group is cut before: see RowGroupBuffer
-  data_.Reserve(total);
-  offsets_.resize(first_value + valid + 1);
-  uint8_t* out = data_.data();
+// Copies `count` strings behind one another, with their length prefixes; the room is there.
+template <bool kAllValid>
+void ColumnBuffer::CopyStrings(const ColumnView& view, size_t begin, size_t count) {
+  uint8_t* const data = data_.data();
   size_t at = data_.size();
-  size_t next = first_value;
+  uint32_t* next = offsets_.data() + values_ + 1;
   for (size_t i = begin; i < begin + count; ++i) {
-    if (valid != count && !view.IsValid(i)) continue;
+    if (!kAllValid && !view.IsValid(i)) continue;
     const StringRef& text = view.Value<StringRef>(i);
-    StoreLe<uint32_t>(out + at, text.size());
+    const uint32_t size = text.size();
+    StoreLe(data + at, size);
+    at += sizeof size;
     if (text.is_inline()) {
-      std::memcpy(out + at + 4, text.data(), StringRef::kInlineSize);
+      std::memcpy(data + at, text.data(), StringRef::kInlineSize);  // a constant size: no call
     } else {
-      std::memcpy(out + at + 4, text.data(), text.size());
+      std::memcpy(data + at, text.data(), size);
     }
-    at += 4 + text.size();
-    offsets_[++next] = static_cast<uint32_t>(at);
+    at += size;
+    *next++ = static_cast<uint32_t>(at);
   }
   data_.set_size(at);
+}
+
+Status ColumnBuffer::AppendStrings(const ColumnView& view, size_t begin, size_t count, uint64_t file_row) {
+  const size_t bytes = PlainStringBytes(view, begin, count);
+  for (size_t i = begin; bytes > kMaxValueBytes && i < begin + count; ++i) {
+    if (!view.IsValid(i) || view.Value<StringRef>(i).size() <= kMaxValueBytes) continue;
+    return RowError(file_row + (i - begin),
+                    fmt::format("a value of {} bytes is too long for a Parquet page", view.Value<StringRef>(i).size()));
+  }
+  CHECK(data_.size() + bytes <= UINT32_MAX);  // RowGroupBuffer cuts the row group before
+  const size_t first_value = values_;
+  const size_t valid = AppendValidity(view, begin, count);
+  data_.Reserve(data_.size() + bytes);
+  offsets_.resize(first_value + valid + 1);
+  if (valid == count) {
+    CopyStrings<true>(view, begin, count);
+  } else {
+    CopyStrings<false>(view, begin, count);
+  }
   rows_ += count;
   values_ += valid;
   return field_.type.IsUtf8() ? CheckUtf8(view, begin, count, first_value, file_row) : Status::Ok();

@@ -18,6 +18,9 @@
 
 namespace petalite::parquet {
 
+// The PLAIN bytes of the view's strings [begin, begin + count): length prefixes and contents.
+size_t PlainStringBytes(const ColumnView& view, size_t begin, size_t count);
+
 // Bytes without the zeroes that a std::vector fills its growth with. Eight bytes behind the end may
 // be read, and kSlack written, so that short values are copied and compared in whole words.
 class RawBuffer {
@@ -85,6 +88,8 @@ class ColumnBuffer {
   template <typename In>
   Status AppendAsIs(const ColumnView& view, size_t begin, size_t count, uint64_t file_row);
   Status AppendDecimal(const ColumnView& view, size_t begin, size_t count, uint64_t file_row);
+  template <bool kAllValid>
+  void CopyStrings(const ColumnView& view, size_t begin, size_t count);
   Status AppendStrings(const ColumnView& view, size_t begin, size_t count, uint64_t file_row);
   Status CheckUtf8(const ColumnView& view, size_t begin, size_t count, size_t first_value, uint64_t file_row) const;
   Status RowError(uint64_t file_row, std::string_view what) const;

@@ -62,12 +62,14 @@ struct ConversionKernels {
 
   template <typename In, typename Out>
   static size_t DecimalOfInteger(const Parameters& parameters, const uint8_t* in, size_t count, uint8_t* out) {
-    const In limit = parameters.limit > std::numeric_limits<In>::max() ? std::numeric_limits<In>::max()
-                                                                       : static_cast<In>(parameters.limit - 1);
+    using Limits = std::numeric_limits<In>;
+    const bool any_fits = parameters.limit > Limits::max();
+    const In highest = any_fits ? Limits::max() : static_cast<In>(parameters.limit - 1);
+    const In lowest = any_fits ? Limits::min() : -highest;
     bool all_fit = true;
     for (size_t i = 0; i < count; ++i) {
       const In value = LoadLe<In>(in + i * sizeof(In));
-      all_fit &= static_cast<int>(value <= limit) & static_cast<int>(value >= -limit);
+      all_fit &= static_cast<int>(value <= highest) & static_cast<int>(value >= lowest);
       if constexpr (std::is_same_v<Out, Int128>) {
         StoreLe(out + i * sizeof(Out), FromNative(value));
       } else {
@@ -79,7 +81,7 @@ struct ConversionKernels {
     size_t good = 0;
     for (In value; good < count; ++good) {
       value = LoadLe<In>(in + good * sizeof(In));
-      if (value > limit || value < -limit) break;
+      if (value > highest || value < lowest) break;
     }
     return good;
   }

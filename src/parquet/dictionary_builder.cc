@@ -12,6 +12,7 @@
 namespace petalite::parquet {
 namespace {
 
+constexpr size_t kBatch = 256;            // values
 constexpr size_t kEarlyFraction = 8;      // of the values, after which a useless dictionary shows
 constexpr double kUselessDistinct = 0.8;  // distinct share at that point
 
@@ -51,85 +52,108 @@ struct BytesKeys {
   size_t PlainSize(size_t i) const { return buffer.Plain(i, i + 1).size(); }
 };
 
-// Codes by key: open addressing with linear probing. A slot is the code plus one, under the half of
-// the key's hash that does not give the position; zero is empty.
+// Codes by key: open addressing with linear probing.
 class CodeTable {
  public:
-  CodeTable() : slots_(kInitialSlots), mask_(kInitialSlots - 1) {}
+  struct Slot {
+    uint64_t key;
+    uint32_t next_code;  // the code plus one; 0 marks an empty slot
+  };
+
+  CodeTable() : slots_(kInitialSlots) {}
+
+  // Where the search for a key begins; it goes on to the next slot, and from the last to the first.
+  static size_t Start(uint64_t key, size_t mask) {
+    const uint64_t product = key * 0x9e3779b97f4a7c15;  // 2^64 / golden ratio: mixes upwards …
+    return (product ^ product >> 32) & mask;            // … and back down
+  }
+  const Slot* slots() const { return slots_.data(); }
+  size_t mask() const { return slots_.size() - 1; }
+  size_t size() const { return size_; }
 
   // The code of a known entry of that key for which `equal(code)` holds; after entering it, the
   // next code if there is none.
   template <typename Equal>
   uint32_t FindOrInsert(uint64_t key, Equal equal) {
-    const uint64_t hash = Hash(key);
-    for (size_t at = hash & mask_;; at = (at + 1) & mask_) {
-      const uint64_t slot = slots_[at];
-      if (slot == 0) {
-        const auto code = static_cast<uint32_t>(keys_.size());
-        keys_.push_back(key);
-        slots_[at] = SlotOf(hash, code);
-        if (2 * keys_.size() > mask_) Grow();
-        return code;
-      }
-      const auto code = static_cast<uint32_t>(slot) - 1;
-      if ((slot ^ hash) >> 32 == 0 && keys_[code] == key && equal(code)) return code;
+    size_t at = Start(key, mask());
+    for (; slots_[at].next_code != 0; at = (at + 1) & mask()) {
+      if (slots_[at].key == key && equal(slots_[at].next_code - 1)) return slots_[at].next_code - 1;
     }
+    slots_[at] = {key, static_cast<uint32_t>(++size_)};
+    if (2 * size_ > slots_.size()) Grow();
+    return static_cast<uint32_t>(size_ - 1);
   }
-
-  size_t size() const { return keys_.size(); }
 
  private:
-  static constexpr size_t kInitialSlots = 2048;
-
-  static uint64_t Hash(uint64_t key) {
-    const uint64_t product = key * 0x9e3779b97f4a7c15;  // 2^64 / golden ratio: mixes upwards …
-    return product ^ product >> 32;                     // … and back down to where positions come from
-  }
-  static uint64_t SlotOf(uint64_t hash, uint32_t code) { return (hash >> 32 << 32) | (uint64_t{code} + 1); }
+  static constexpr size_t kInitialSlots = 1024;
 
   void Grow() {
-    slots_.assign(4 * slots_.size(), 0);
-    mask_ = slots_.size() - 1;
-    for (size_t code = 0; code < keys_.size(); ++code) {
-      const uint64_t hash = Hash(keys_[code]);
-      size_t at = hash & mask_;
-      while (slots_[at] != 0) at = (at + 1) & mask_;
-      slots_[at] = SlotOf(hash, static_cast<uint32_t>(code));
+    std::vector<Slot> old(4 * slots_.size());
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.next_code == 0) continue;
+      size_t at = Start(slot.key, mask());
+      while (slots_[at].next_code != 0) at = (at + 1) & mask();
+      slots_[at] = slot;
     }
   }
 
-  std::vector<uint64_t> slots_;
-  size_t mask_;
-  std::vector<uint64_t> keys_;  // of each code
+  std::vector<Slot> slots_;
+  size_t size_ = 0;
 };
 
+// Gives codes to the values [begin, begin + count), whose keys are `batch`, and notes where entries
+// occur first. Nearly all are found in the first slot: that road keeps to registers.
 template <typename Keys>
-bool AssignCodes(const ColumnBuffer& buffer, const Keys& keys, const DictionaryLimits& limits, ChunkDictionary* out) {
-  const size_t count = buffer.values();
+void AssignBatch(const Keys& keys, const uint64_t* batch, size_t begin, size_t count, CodeTable* table,
+                 ChunkDictionary* out) {
+  const CodeTable::Slot* slots = table->slots();
+  size_t mask = table->mask();
+  uint32_t* codes = out->codes.data() + begin;
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t key = batch[i];
+    const auto equal = [&](uint32_t code) { return keys.Equal(key, out->first[code], begin + i); };
+    const CodeTable::Slot slot = slots[CodeTable::Start(key, mask)];
+    if (slot.key == key && slot.next_code != 0 && equal(slot.next_code - 1)) [[likely]] {
+      codes[i] = slot.next_code - 1;
+      continue;
+    }
+    codes[i] = table->FindOrInsert(key, equal);
+    if (codes[i] == out->first.size()) out->first.push_back(static_cast<uint32_t>(begin + i));
+    slots = table->slots();
+    mask = table->mask();
+  }
+}
+
+// False if the limits are exceeded. Works in batches: the keys of one first, so that their loads do
+// not wait for the table's.
+template <typename Keys>
+bool AssignCodes(const Keys& keys, size_t count, const DictionaryLimits& limits, ChunkDictionary* out) {
   const size_t early = limits.give_up_early ? count / kEarlyFraction : count;
   CodeTable table;
   size_t bytes = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const uint64_t key = keys[i];
-    const size_t entries = table.size();
-    const uint32_t code =
-        table.FindOrInsert(key, [&](uint32_t known) { return keys.Equal(key, out->first[known], i); });
-    out->codes[i] = code;
-    if (code == entries) {
-      out->first.push_back(static_cast<uint32_t>(i));
-      bytes += keys.PlainSize(i);
-      if (bytes > limits.max_bytes || entries >= limits.max_entries) return false;
-    }
-    const bool at_early = i + 1 == early && early < count;
-    if (at_early && static_cast<double>(table.size()) > kUselessDistinct * static_cast<double>(early)) return false;
-  }
-  out->plain.reserve(bytes);
-  out->hashes.reserve(out->first.size());
-  for (const uint32_t first : out->first) {
-    AppendBytes(out->plain, buffer.Plain(first, first + 1));
-    HashValues(buffer, first, first + 1, &out->hashes.emplace_back());
+  for (size_t begin = 0; begin < count; begin += kBatch) {
+    const size_t end = std::min(begin + kBatch, count);
+    uint64_t batch[kBatch];
+    for (size_t i = begin; i < end; ++i) batch[i - begin] = keys[i];
+    const size_t known = table.size();
+    AssignBatch(keys, batch, begin, end - begin, &table, out);
+    for (size_t code = known; code < table.size(); ++code) bytes += keys.PlainSize(out->first[code]);
+    if (bytes > limits.max_bytes || table.size() > limits.max_entries) return false;
+    const bool at_early = begin < early && early <= end && early < count;
+    if (at_early && static_cast<double>(table.size()) > kUselessDistinct * static_cast<double>(end)) return false;
   }
   return true;
+}
+
+// The entries' bytes and hashes, from where they occur first.
+void CollectEntries(const ColumnBuffer& buffer, ChunkDictionary* out) {
+  out->hashes.resize(out->first.size());
+  for (size_t code = 0; code < out->first.size(); ++code) {
+    const size_t first = out->first[code];
+    AppendBytes(out->plain, buffer.Plain(first, first + 1));
+    HashValues(buffer, first, first + 1, &out->hashes[code]);
+  }
 }
 
 template <typename T>
@@ -157,15 +181,18 @@ bool AssignDenseCodes(const T* values, size_t count, T min, uint64_t range, cons
 int ChunkDictionary::code_width() const { return std::max(1, BitWidth(entries() - 1)); }
 
 bool BuildDictionary(const ColumnBuffer& buffer, const DictionaryLimits& limits, ChunkDictionary* out) {
+  const auto assign = [&](const auto& keys) { return AssignCodes(keys, buffer.values(), limits, out); };
   out->codes.resize(buffer.values());
-  switch (buffer.width()) {
-    case 4:
-      return AssignCodes(buffer, FixedKeys<uint32_t>{buffer.fixed<uint32_t>()}, limits, out);
-    case 8:
-      return AssignCodes(buffer, FixedKeys<uint64_t>{buffer.fixed<uint64_t>()}, limits, out);
-    default:
-      return AssignCodes(buffer, BytesKeys{buffer}, limits, out);
+  bool built;
+  if (buffer.width() == 4) {
+    built = assign(FixedKeys<uint32_t>{buffer.fixed<uint32_t>()});
+  } else if (buffer.width() == 8) {
+    built = assign(FixedKeys<uint64_t>{buffer.fixed<uint64_t>()});
+  } else {
+    built = assign(BytesKeys{buffer});
   }
+  if (built) CollectEntries(buffer, out);
+  return built;
 }
 
 bool BuildDenseDictionary(const ColumnBuffer& buffer, uint64_t min, uint64_t range, const DictionaryLimits& limits,

@@ -19,9 +19,24 @@ bool IsDictionaryEncoding(Encoding encoding) {
   return encoding == Encoding::kPlainDictionary || encoding == Encoding::kRleDictionary;
 }
 
-// The first string that is not UTF-8; `count` if there is none.
-size_t FirstInvalidUtf8(const StringRef* strings, size_t count) {
-  constexpr uint64_t kHighBits = 0x8080808080808080ull;
+constexpr uint64_t kHighBits = 0x8080808080808080ull;
+
+bool IsAscii(Bytes bytes) {
+  uint64_t seen = 0;
+  while (bytes.size() >= 8) {
+    // In steps, so that a vector loop runs between two looks at what it saw.
+    const size_t step = std::min<size_t>(bytes.size() / 8, 512);
+    for (size_t i = 0; i < step; ++i) seen |= LoadLe<uint64_t>(bytes.data() + 8 * i);
+    if ((seen & kHighBits) != 0) return false;
+    bytes = bytes.subspan(8 * step);
+  }
+  return std::none_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte >= 0x80; });
+}
+
+// The first string that is not UTF-8; `count` if there is none. `bytes` is what they were made of.
+size_t FirstInvalidUtf8(const StringRef* strings, size_t count, Bytes bytes) {
+  // Most text is ASCII; so are the lengths between, up to 127.
+  if (IsAscii(bytes)) return count;
   for (size_t i = 0; i < count; ++i) {
     const StringRef& string = strings[i];
     // Most short strings are ASCII, and zero-padded, so that two words tell.
@@ -155,7 +170,7 @@ Result<std::shared_ptr<const Dictionary>> PageDecoder::DecodeDictionary(const Pa
   if (bad != count) return Corruption("dictionary: entry {} is no {}", bad, leaf_.field.type.ToString());
   if (leaf_.field.type.IsString()) {
     const auto* strings = reinterpret_cast<const StringRef*>(dictionary->values_.data());
-    const size_t invalid = leaf_.field.type.IsUtf8() ? FirstInvalidUtf8(strings, count) : count;
+    const size_t invalid = leaf_.field.type.IsUtf8() ? FirstInvalidUtf8(strings, count, body.values()) : count;
     if (invalid != count) return Corruption("dictionary: entry {} is not UTF-8", invalid);
     KeepStrings(dictionary->values_, std::move(body), &dictionary->arena_);
   }
@@ -188,7 +203,7 @@ Status PageDecoder::DecodeFlat(Encoding encoding, Bytes in, uint64_t first_row, 
     if (bad != count) return Corruption("row {}: the value is no {}", row_of(bad), leaf_.field.type.ToString());
   }
   if (leaf_.field.type.IsUtf8()) {
-    const size_t invalid = FirstInvalidUtf8(reinterpret_cast<const StringRef*>(page->values_.data()), count);
+    const size_t invalid = FirstInvalidUtf8(reinterpret_cast<const StringRef*>(page->values_.data()), count, in);
     if (invalid != count) return Corruption("row {}: the text is not UTF-8", row_of(invalid));
   }
   if (page->null_count_ == 0) return Status::Ok();

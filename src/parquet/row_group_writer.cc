@@ -17,9 +17,10 @@ size_t RowGroupBuffer::FittingRows(std::span<const ColumnView> columns, size_t b
   size_t fitting = std::min(count, row_capacity_ - rows());
   for (size_t c = 0; c < columns.size(); ++c) {
     if (!columns_[c].is_byte_array()) continue;
+    if (columns_[c].bytes() + PlainStringBytes(columns[c], begin, fitting) <= kMaxColumnBytes) continue;
     size_t bytes = columns_[c].bytes();
     for (size_t i = 0; i < fitting; ++i) {
-      if (columns[c].IsValid(begin + i)) bytes += 4 + columns[c].Value<StringRef>(begin + i).size();
+      bytes += PlainStringBytes(columns[c], begin + i, 1);
       if (bytes > kMaxColumnBytes) fitting = i;
     }
   }

@@ -2,11 +2,25 @@
 
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+
+#include "column/types.h"
 
 namespace petalite::parquet {
+
+// `valid ? value : null` without a branch, which half of the rows of a column with nulls would
+// mispredict, and which compilers make of the plain expression.
+template <typename T>
+T Select(bool valid, T value, T null) {
+  const auto mask = static_cast<T>(-static_cast<T>(valid));
+  return static_cast<T>((value & mask) | (null & static_cast<T>(~mask)));
+}
+inline Int128 Select(bool valid, Int128 value, Int128 null) {
+  return {Select<uint64_t>(valid, value.low, null.low),
+          static_cast<int64_t>(Select(valid, static_cast<uint64_t>(value.high), static_cast<uint64_t>(null.high)))};
+}
 
 // Moves the first `count` of `rows` slots to the rows whose bit in `validity` is set, in order, and
 // puts `null` in the others. Exactly `count` bits are set, and count < rows.
@@ -14,15 +28,20 @@ template <typename T>
 void SpreadToRows(const uint64_t* validity, size_t rows, size_t count, T null, T* slots) {
   // From the back, so that no value is overwritten before it has moved. slots[count] is within the
   // array even where no value is taken, so that there is nothing to branch on.
-  size_t row = rows;
-  while (row != 0) {
-    const size_t word_begin = (row - 1) / 64 * 64;
-    const uint64_t word = validity[word_begin / 64];
-    while (row != word_begin) {
+  for (size_t row = rows; row != 0;) {
+    const size_t begin = (row - 1) / 64 * 64;
+    const uint64_t word = validity[begin / 64];
+    if (word == ~uint64_t{0}) {  // whole words without nulls are the common case
+      count -= 64;
+      std::memmove(slots + begin, slots + count, 64 * sizeof(T));
+      row = begin;
+      continue;
+    }
+    while (row != begin) {
       --row;
-      const bool valid = (word >> (row - word_begin) & 1) != 0;
+      const bool valid = (word >> (row - begin) & 1) != 0;
       count -= valid;
-      slots[row] = valid ? slots[count] : null;
+      slots[row] = Select(valid, slots[count], null);
     }
   }
 }
