@@ -3,7 +3,6 @@
 
 #pragma once
 
-#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,12 +29,6 @@ class MemoryFileSystem : public FileSystem {
   }
   bool Has(const std::string& path) const { return files_.contains(path); }
   const ByteBuffer& bytes(const std::string& path) const { return *files_.at(path); }
-  // A file's bytes, to be changed at will, also under readers that have it open; made if absent.
-  ByteBuffer& operator[](const std::string& path) {
-    auto& file = files_[path];
-    if (file == nullptr) file = std::make_shared<ByteBuffer>();
-    return *file;
-  }
 
   Result<std::unique_ptr<SequentialWriter>> Create(const std::string& path) override {
     RETURN_IF_ERROR(Count("create", path));
