@@ -1,0 +1,63 @@
+// An embedded DuckDB with a Petalite database attached as "p", for tests.
+
+#pragma once
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "duckdb/main/connection.hpp"
+#include "duckdb/main/database.hpp"
+#include "duckdb/main/materialized_query_result.hpp"
+
+#include "sql/extension.h"
+#include "temporary_folder.h"
+
+namespace petalite::sql {
+
+class SqlTest : public ::testing::Test {
+ protected:
+  SqlTest() {
+    duckdb::DBConfig config;
+    ConfigureEmbedded(&config);
+    instance_ = std::make_unique<duckdb::DuckDB>(nullptr, &config);
+    Register(*instance_->instance);
+    connection_ = std::make_unique<duckdb::Connection>(*instance_);
+    Run("ATTACH '" + (folder_ / "db") + "' AS p (TYPE petalite)");
+  }
+
+  // The result as text, a line a row, columns separated by "|".
+  std::string Query(const std::string& sql) {
+    const auto result = connection_->Query(sql);
+    EXPECT_FALSE(result->HasError()) << sql << "\n" << result->GetError();
+    if (result->HasError()) return "error";
+    std::string text;
+    for (duckdb::idx_t row = 0; row < result->RowCount(); ++row) {
+      for (duckdb::idx_t column = 0; column < result->ColumnCount(); ++column) {
+        text += (column > 0 ? "|" : "") + result->GetValue(column, row).ToString();
+      }
+      text += "\n";
+    }
+    return text;
+  }
+  void Run(const std::string& sql) { Query(sql); }
+
+  // The message of a statement that must fail.
+  std::string Error(const std::string& sql) {
+    const auto result = connection_->Query(sql);
+    EXPECT_TRUE(result->HasError()) << sql << " succeeds";
+    return result->HasError() ? result->GetError() : "";
+  }
+
+  void Reattach() {
+    Run("USE memory");
+    Run("DETACH p");
+    Run("ATTACH '" + (folder_ / "db") + "' AS p (TYPE petalite)");
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<duckdb::DuckDB> instance_;
+  std::unique_ptr<duckdb::Connection> connection_;
+};
+
+}  // namespace petalite::sql

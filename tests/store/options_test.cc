@@ -1,0 +1,61 @@
+#include "store/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace petalite::store {
+namespace {
+
+using ::testing::HasSubstr;
+
+Schema TwoColumns() {
+  Schema schema;
+  schema.fields = {{.name = "a", .type = Type::Of(TypeId::kInt32)},
+                   {.name = "comment", .type = Type::Of(TypeId::kString)}};
+  return schema;
+}
+
+TEST(TableOptions, ValuesAreTheTablesOrAColumns) {
+  TableOptions options(TwoColumns());
+  ASSERT_TRUE(
+      options.Apply(TwoColumns(), {{"codec", "lz4; comment = zstd:3"}, {"bloom_fpp", "a=0.001"}, {"bloom", "comment"}})
+          .ok());
+  EXPECT_EQ(options.columns()[0].codec.ToString(), "lz4");
+  EXPECT_EQ(options.columns()[1].codec.ToString(), "zstd:3");
+  EXPECT_EQ(options.columns()[0].bloom_fpp, 0.001);
+  EXPECT_EQ(options.columns()[1].bloom_fpp, kDefaultBloomFpp);
+  EXPECT_FALSE(options.columns()[0].bloom);
+  EXPECT_TRUE(options.columns()[1].bloom);
+}
+
+TEST(TableOptions, MistakesAreNamedAndChangeNothing) {
+  const std::pair<OptionList, const char*> cases[] = {
+      {{{"bloom_fp", "0.1"}}, "the nearest is 'bloom_fpp'"},
+      {{{"bloom_fpp", "0"}}, "must lie between 0 and 1"},
+      {{{"bloom_fpp", "1"}}, "must lie between 0 and 1"},
+      {{{"key_bloom_fpp", "x"}}, "must lie between 0 and 1"},
+      {{{"codec", "lz5"}}, "lz4"},
+      {{{"codec", "zstd:23"}}, "22"},
+      {{{"codec", "lz4; coment = zstd"}}, "the nearest is 'comment'"},
+      {{{"encoding", "dict"}}, "the nearest is"},
+      {{{"page_rows", "100"}}, "a multiple of 64"},
+      {{{"row_group_rows", "8256"}}, "multiple of page_rows"},
+  };
+  for (const auto& [given, message] : cases) {
+    TableOptions options(TwoColumns());
+    const Status status = options.Apply(TwoColumns(), given);
+    EXPECT_THAT(status.message(), HasSubstr(message));
+    EXPECT_TRUE(options.given().empty());
+  }
+}
+
+TEST(TableOptions, SplitsAtTheFirstEqualsSign) {
+  const auto option = SplitOption("codec=lz4; l_comment=zstd:3");
+  ASSERT_TRUE(option.ok());
+  EXPECT_EQ(option->first, "codec");
+  EXPECT_EQ(option->second, "lz4; l_comment=zstd:3");
+  EXPECT_FALSE(SplitOption("codec").ok());
+}
+
+}  // namespace
+}  // namespace petalite::store
