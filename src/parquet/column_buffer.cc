@@ -169,33 +169,22 @@ Status ColumnBuffer::AppendDecimal(const ColumnView& view, size_t begin, size_t 
   const Type& type = field_.type;
   const std::string misfit = fmt::format("the number has more digits than {}", type.ToString());
   const int128_t limit = PowerOfTen(type.precision);
-  if (type.precision <= 4) {
-    return AppendFixed<int16_t>(view, begin, count, file_row, misfit,
-                                [limit = static_cast<int32_t>(limit)](int16_t value, uint8_t* out) {
-                                  StoreLe<int32_t>(out, value);
-                                  return (value < limit) & (value > -limit);
-                                });
-  }
-  if (type.precision <= 9) {
-    return AppendFixed<int32_t>(view, begin, count, file_row, misfit,
-                                [limit = static_cast<int32_t>(limit)](int32_t value, uint8_t* out) {
-                                  StoreLe(out, value);
-                                  return (value < limit) & (value > -limit);
-                                });
-  }
-  if (type.precision <= 18) {
-    return AppendFixed<int64_t>(view, begin, count, file_row, misfit,
-                                [limit = static_cast<int64_t>(limit)](int64_t value, uint8_t* out) {
-                                  StoreLe(out, value);
-                                  return (value < limit) & (value > -limit);
-                                });
-  }
+  const auto append_narrow = [&]<typename In, typename Out>(In, Out) {
+    return AppendFixed<In>(view, begin, count, file_row, misfit,
+                           [limit = static_cast<Out>(limit)](In value, uint8_t* out) {
+                             StoreLe<Out>(out, value);
+                             return (value < limit) & (value > -limit);  // no branch: this loop is vectorized
+                           });
+  };
+  if (type.precision <= 4) return append_narrow(int16_t{}, int32_t{});
+  if (type.precision <= 9) return append_narrow(int32_t{}, int32_t{});
+  if (type.precision <= 18) return append_narrow(int64_t{}, int64_t{});
   return AppendFixed<Int128>(view, begin, count, file_row, misfit,
                              [limit, width = width_](const Int128& value, uint8_t* out) {
                                uint8_t bytes[16];
                                StoreBigEndian128(static_cast<uint64_t>(value.high), value.low, bytes);
                                std::memcpy(out, bytes + 16 - width, width);
-                               return (ToNative(value) < limit) && (ToNative(value) > -limit);
+                               return ToNative(value) < limit && ToNative(value) > -limit;
                              });
 }
 

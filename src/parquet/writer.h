@@ -1,10 +1,12 @@
-// Writes one Parquet file: flat columns, pages that break at the same rows in all columns, data
-// page v2 or v1 as the implementation documents in docs/format.md, statistics, column and offset
-// index, page CRCs, a column filter for each column that asks for one.
+// Writes one Parquet file: flat columns, data pages of version 2 (column_chunk_writer.h says why)
+// that break at the same rows in all columns, statistics, column and offset index, page CRCs, a
+// column filter for each column that asks for one. In the file's order: row groups, filters, column
+// indexes, offset indexes, sections, footer. Memory: up to three row groups of rows, and until
+// Finish the filters and indexes of the whole file.
 //
 // Legal order of calls: Create, Append any number of times, AddSection any number of times, Finish.
 // A writer destroyed before Finish succeeded removes its file. Not thread-safe; encodes on the
-// options' pool.
+// options' pool, and in the calling thread when that has to wait: it may be one of the pool's.
 
 #pragma once
 
@@ -33,8 +35,8 @@ struct ColumnOptions {
   EncodingChoice encoding = EncodingChoice::kAuto;
 };
 
-// 98,304 rows to a group, because a column of distinct values then just fills a 128 KiB filter at 1
-// % (10.53 bits a value); 8,192 rows to a page, four of DuckDB's vectors.
+// 98,304 rows to a group (fewer where a column of strings reaches 256 MiB), because a column of distinct values then
+// just fills a 128 KiB filter at 1 % (10.53 bits a value); 8,192 rows to a page, four of DuckDB's vectors.
 struct WriterOptions {
   std::vector<ColumnOptions> columns;                          // one per field
   uint32_t page_rows = 8192;                                   // a multiple of 64

@@ -3,8 +3,11 @@
 
 #include "parquet/writer.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -81,7 +84,8 @@ TEST(FileWriter, ReadsBackWithSelectionsNullsAndManyGroups) {
       const ColumnView view{values.data(), validity.data(), selection.data(), selection.size()};
       ASSERT_TRUE((*writer)->Append({&view, 1}, view.size).ok());
       for (size_t i = 0; i < view.size; ++i) {
-        expected.push_back(view.IsValid(i) ? Value(view.Value<int64_t>(i)) : Value());
+        Value& value = expected.emplace_back();
+        if (view.IsValid(i)) value = Value(view.Value<int64_t>(i));
       }
     }
     const Result<WrittenFile> written = (*writer)->Finish();
@@ -310,6 +314,94 @@ TEST(FileWriter, AFileWithoutRowsIsAFile) {
   const auto reader = FileReader::Open(fs, kPath);
   ASSERT_TRUE(reader.ok()) << reader.status().message();
   EXPECT_EQ((*reader)->columns()[0].field, schema[0]);
+}
+
+TEST(FileWriter, APageOfNanHasNoColumnIndexAndOtherNansNoSay) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Schema schema = OneColumn(Type::Of(TypeId::kDouble), false);
+  std::vector<double> values(128, 1.5);
+  values[3] = nan;
+  values[100] = -2.5;
+  for (const bool whole_page : {false, true}) {
+    if (whole_page) std::fill(values.begin(), values.begin() + 64, nan);
+    MemoryFileSystem fs;
+    WrittenFile written;
+    ASSERT_TRUE(WriteOne(fs, schema, OptionsFor(schema), values, &written).ok());
+    EXPECT_TRUE(written.columns[0].zone.may_have_nan);
+    EXPECT_EQ(written.columns[0].zone.min.as<double>(), -2.5);
+    EXPECT_EQ(written.columns[0].zone.max.as<double>(), 1.5);
+    const auto reader = FileReader::Open(fs, kPath);
+    ASSERT_TRUE(reader.ok());
+    EXPECT_EQ((*reader)->metadata().row_groups[0].columns[0].column_index_offset > 0, !whole_page);
+  }
+}
+
+TEST(FileWriter, AZeroIsNoExactBound) {
+  const Schema schema = OneColumn(Type::Of(TypeId::kDouble), false);
+  MemoryFileSystem fs;
+  WrittenFile written;
+  ASSERT_TRUE(WriteOne<double>(fs, schema, OptionsFor(schema), {0.0, 7.0}, &written).ok());
+  const ZoneMap& zone = written.columns[0].zone;
+  EXPECT_TRUE(zone.min.as<double>() == 0 && std::signbit(zone.min.as<double>()));
+  EXPECT_FALSE(zone.min_exact);
+  EXPECT_TRUE(zone.max_exact);
+}
+
+TEST(FileWriter, StoresWhatDoesNotShrinkAsItIs) {
+  std::mt19937_64 random(1);
+  std::vector<int64_t> noise(256);
+  for (int64_t& value : noise) value = static_cast<int64_t>(random());
+  const Schema schema = OneColumn(Type::Of(TypeId::kInt64));
+  for (const bool shrinks : {false, true}) {
+    WriterOptions options = OptionsFor(schema);
+    options.columns[0].encoding = EncodingChoice::kPlain;
+    MemoryFileSystem fs;
+    ASSERT_TRUE(WriteOne(fs, schema, options, shrinks ? std::vector<int64_t>(256, 5) : noise).ok());
+    const auto reader = FileReader::Open(fs, kPath);
+    ASSERT_TRUE(reader.ok());
+    const auto pages = (*reader)->LoadPages(0, 0);
+    ASSERT_TRUE(pages.ok());
+    for (const PageLocation& page : (*pages)->locations) {
+      const auto header = ParsePageHeader(Bytes(fs.bytes(kPath)).subspan(static_cast<size_t>(page.offset)), nullptr);
+      ASSERT_TRUE(header.ok());
+      EXPECT_EQ(header->is_compressed, shrinks);
+    }
+  }
+}
+
+// So that one look at the file's end finds what pruning needs, and one position names one page in
+// every column.
+TEST(FileWriter, LaysTheFileOutAsDocumented) {
+  Schema schema = OneColumn(Type::Of(TypeId::kInt64));
+  schema.fields.push_back({.name = "d", .type = Type::Of(TypeId::kString)});
+  MemoryFileSystem fs;
+  auto writer = FileWriter::Create(fs, kPath, schema, OptionsFor(schema));
+  ASSERT_TRUE(writer.ok());
+  std::vector<int64_t> numbers(700);
+  std::vector<StringRef> texts(700);
+  for (size_t i = 0; i < 700; ++i) numbers[i] = static_cast<int64_t>(i);
+  const ColumnView views[] = {ViewOf(numbers), ViewOf(texts)};
+  ASSERT_TRUE((*writer)->Append(views, 700).ok());
+  const Result<WrittenFile> written = (*writer)->Finish();
+  ASSERT_TRUE(written.ok());
+  const auto reader = FileReader::Open(fs, kPath);
+  ASSERT_TRUE(reader.ok());
+  std::vector<int64_t> offsets;  // in the order that they should have
+  const auto add = [&](auto member) {
+    for (const RowGroup& group : (*reader)->metadata().row_groups) {
+      for (const ColumnMetadata& column : group.columns) offsets.push_back(column.*member);
+    }
+  };
+  add(&ColumnMetadata::data_page_offset);
+  add(&ColumnMetadata::bloom_filter_offset);
+  add(&ColumnMetadata::column_index_offset);
+  add(&ColumnMetadata::offset_index_offset);
+  offsets.push_back(static_cast<int64_t>(written->footer_offset));
+  EXPECT_TRUE(std::is_sorted(offsets.begin(), offsets.end()));
+  EXPECT_GT(offsets.front(), 0);
+  for (size_t group = 0; group < 3; ++group) {
+    EXPECT_EQ((*(*reader)->LoadPages(group, 0))->rows, (*(*reader)->LoadPages(group, 1))->rows);
+  }
 }
 
 // Long values end a row group before it has its rows.
