@@ -32,8 +32,7 @@ std::string Render(const FileReader& reader, size_t column) {
   const auto values = ReadColumn(reader, column);
   if (!values.ok()) return values.status().message();
   std::string text = "[";
-  for (const Value& value : *values)
-    text += fmt::format("{}{}", text.size() == 1 ? "" : ",", ToJson(type, value));
+  for (const Value& value : *values) text += fmt::format("{}{}", text.size() == 1 ? "" : ",", ToJson(type, value));
   text.push_back(']');
   return text;
 }

@@ -1,29 +1,29 @@
 """Files that pyarrow, DuckDB and Polars wrote read back as pyarrow reads them.
 
 petalite_dump_parquet also checks that no row contradicts the statistics, page index or Bloom
-filters of the file it is in.
+filters of the file it is in. PETALITE_TEST_SEED repeats a run.
 """
 
 import datetime
 import itertools
+import os
 import random
 from decimal import Context, Decimal
 
+import duckdb
+import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from parquet_dump import DumpError, canonical, dump
 
-duckdb = pytest.importorskip("duckdb")
-polars = pytest.importorskip("polars")
-
-SEED = random.SystemRandom().randrange(1 << 32)
+SEED = int(os.environ.get("PETALITE_TEST_SEED", random.randrange(1 << 32)))
 
 
 @pytest.fixture(autouse=True)
 def print_seed():
-    print("seed", SEED)
+    print(f"repeat with PETALITE_TEST_SEED={SEED}")
 
 
 def check(path, expect_types=None):
