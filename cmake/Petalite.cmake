@@ -8,13 +8,14 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # The sloppiness lets it cache what is compiled with a precompiled header.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
-# -O3 because the decoders and filter kernels live from vectorized loops; assertions of the standard
-# library stay off in release, CHECK stays on everywhere.
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O3 -g1 -DNDEBUG")
+# CHECK stays on everywhere. -O3 where decoders and kernels live from vectorized loops (petalite_layer's HOT).
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 
 add_library(petalite_flags INTERFACE)
 target_compile_options(petalite_flags INTERFACE -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers
@@ -30,11 +31,11 @@ endif()
 
 find_package(Threads REQUIRED)
 
-# petalite_layer(NAME [DEPENDS layer…] [LIBRARIES lib…]): the static library of src/NAME. A file whose
+# petalite_layer(NAME [HOT] [DEPENDS layer…] [LIBRARIES lib…]): the static library of src/NAME. A file whose
 # name ends in _avx2.cc or _avx512.cc is compiled for that instruction set; only code that was
 # chosen at run time may call into it.
 function(petalite_layer name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "HOT" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   list(TRANSFORM ARG_DEPENDS PREPEND petalite_)
   if(NOT sources)  # not written yet
@@ -44,6 +45,9 @@ function(petalite_layer name)
   endif()
   add_library(petalite_${name} STATIC ${sources})
   target_link_libraries(petalite_${name} PUBLIC petalite_flags ${ARG_DEPENDS} Threads::Threads PRIVATE ${ARG_LIBRARIES})
+  if(ARG_HOT)
+    target_compile_options(petalite_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O3>)
+  endif()
   foreach(source ${sources})
     if(source MATCHES "_avx2\\.cc$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mbmi;-mbmi2")
@@ -58,9 +62,6 @@ endfunction()
 function(petalite_tests layer)
   cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
-  if(NOT sources)
-    return()
-  endif()
   add_executable(petalite_${layer}_tests ${sources})
   target_include_directories(petalite_${layer}_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(petalite_${layer}_tests PRIVATE

@@ -3,7 +3,6 @@
 
 #pragma once
 
-#include <cstring>
 #include <map>
 #include <memory>
 #include <string>

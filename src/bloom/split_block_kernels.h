@@ -43,9 +43,12 @@ alignas(32) constexpr uint32_t kSalts[8] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 
 //   static void Insert(uint8_t* block, uint32_t key);
 template <typename Block>
 struct SplitBlockLoops {
-  // How many keys ahead their blocks are fetched: enough to keep all of a core's line fill buffers
-  // (10 to 16) busy.
-  static constexpr size_t kAhead = 24;
+  // How many keys ahead their blocks are fetched, into the second-level cache: the first level's line
+  // fill buffers (10 to 16) hold fewer fetches than memory can answer at once.
+  static constexpr size_t kAhead = 64;
+  // A filter of half a second-level cache is worth no fetching: the loads of successive keys overlap
+  // as it is.
+  static constexpr size_t kCachedBlocks = (size_t{1} << 20) / 32;
 
   static size_t Offset(size_t blocks, uint64_t hash) { return (((hash >> 32) * blocks) >> 32) * 32; }
 
@@ -57,44 +60,44 @@ struct SplitBlockLoops {
     Block::Insert(bits + Offset(blocks, hash), static_cast<uint32_t>(hash));
   }
 
-  static void Prefetch(const uint8_t* bits, size_t blocks, const uint64_t* hashes, size_t count) {
-    for (size_t i = 0; i < count; i++) __builtin_prefetch(bits + Offset(blocks, hashes[i]));
+  static void Fetch(const uint8_t* bits, size_t blocks, uint64_t hash) {
+    __builtin_prefetch(bits + Offset(blocks, hash), 0, 2);
   }
 
-  static void ProbeBatch(const uint8_t* bits, size_t blocks, const uint64_t* hashes, size_t count, uint8_t* results) {
-    const size_t ahead = count < kAhead ? count : kAhead;
-    Prefetch(bits, blocks, hashes, ahead);
+  // Calls visit(i) for each key in order, its block fetched, until one returns true.
+  template <typename Visit>
+  static bool Sweep(const uint8_t* bits, size_t blocks, const uint64_t* hashes, size_t count, Visit visit) {
     size_t i = 0;
-    for (; i + ahead < count; i++) {
-      __builtin_prefetch(bits + Offset(blocks, hashes[i + ahead]));
-      results[i] = Probe(bits, blocks, hashes[i]);
-    }
-    for (; i < count; i++) results[i] = Probe(bits, blocks, hashes[i]);
-  }
-
-  static bool ProbeAny(const uint8_t* bits, size_t blocks, const uint64_t* hashes, size_t count) {
-    const size_t ahead = count < kAhead ? count : kAhead;
-    Prefetch(bits, blocks, hashes, ahead);
-    size_t i = 0;
-    for (; i + ahead < count; i++) {
-      __builtin_prefetch(bits + Offset(blocks, hashes[i + ahead]));
-      if (Probe(bits, blocks, hashes[i])) return true;
+    if (blocks > kCachedBlocks) {
+      const size_t ahead = count < kAhead ? count : kAhead;
+      for (size_t j = 0; j < ahead; j++) Fetch(bits, blocks, hashes[j]);
+      for (; i + ahead < count; i++) {
+        Fetch(bits, blocks, hashes[i + ahead]);
+        if (visit(i)) return true;
+      }
     }
     for (; i < count; i++) {
-      if (Probe(bits, blocks, hashes[i])) return true;
+      if (visit(i)) return true;
     }
     return false;
   }
 
+  static void ProbeBatch(const uint8_t* bits, size_t blocks, const uint64_t* hashes, size_t count, uint8_t* results) {
+    Sweep(bits, blocks, hashes, count, [=](size_t i) {
+      results[i] = Probe(bits, blocks, hashes[i]);
+      return false;
+    });
+  }
+
+  static bool ProbeAny(const uint8_t* bits, size_t blocks, const uint64_t* hashes, size_t count) {
+    return Sweep(bits, blocks, hashes, count, [=](size_t i) { return Probe(bits, blocks, hashes[i]); });
+  }
+
   static void InsertBatch(uint8_t* bits, size_t blocks, const uint64_t* hashes, size_t count) {
-    const size_t ahead = count < kAhead ? count : kAhead;
-    Prefetch(bits, blocks, hashes, ahead);
-    size_t i = 0;
-    for (; i + ahead < count; i++) {
-      __builtin_prefetch(bits + Offset(blocks, hashes[i + ahead]));
+    Sweep(bits, blocks, hashes, count, [=](size_t i) {
       Insert(bits, blocks, hashes[i]);
-    }
-    for (; i < count; i++) Insert(bits, blocks, hashes[i]);
+      return false;
+    });
   }
 
   static constexpr SplitBlockKernels kTable = {Probe, ProbeBatch, ProbeAny, Insert, InsertBatch};

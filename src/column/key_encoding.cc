@@ -54,21 +54,18 @@ inline Int128 LoadKey(const char* from) {
 template <typename T>
 constexpr bool kFixedWidth = std::is_integral_v<T> || std::is_same_v<T, Int128>;
 
-size_t EscapedSize(std::string_view text) {
-  return text.size() + static_cast<size_t>(std::count(text.begin(), text.end(), kEscape)) + kEnd.size();
-}
-
 char* WriteBytes(char* to, std::string_view bytes) {
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
   return to + bytes.size();
 }
 
+// Without the end.
 char* WriteEscaped(char* to, std::string_view text) {
   for (size_t zero; (zero = text.find(kEscape)) != std::string_view::npos; text.remove_prefix(zero + 1)) {
     to = WriteBytes(to, text.substr(0, zero + 1));
     *to++ = kEscapedZero;
   }
-  return WriteBytes(WriteBytes(to, text), kEnd);
+  return WriteBytes(to, text);
 }
 
 std::optional<size_t> FirstNull(const ColumnView& column) {
@@ -107,20 +104,35 @@ void EncodeFixed(const std::vector<Type>& types, std::span<const ColumnView> col
   }
 }
 
+// How the strings of a column stand in the keys.
+enum class StringForm {
+  kBare,        // the key's last column
+  kTerminated,  // no string of the batch has a 00: all but always so, and then copying is all there is to do
+  kEscaped,
+};
+
 // Adds what each row's value takes in the key.
-void AddSizes(const Type& type, const ColumnView& column, bool last, std::vector<size_t>* sizes) {
+StringForm AddSizes(const Type& type, const ColumnView& column, bool last, std::vector<size_t>* sizes) {
   if (!type.IsString()) {
     for (size_t& size : *sizes) size += type.Width();
-    return;
+    return StringForm::kBare;
   }
+  size_t zeroes = 0;
   for (size_t i = 0; i < column.size; i++) {
     const std::string_view text = column.Value<StringRef>(i).view();
-    (*sizes)[i] += last ? text.size() : EscapedSize(text);
+    (*sizes)[i] += text.size() + (last ? 0 : kEnd.size());
+    if (last || text.find(kEscape) == std::string_view::npos) continue;
+    const auto found = static_cast<size_t>(std::count(text.begin(), text.end(), kEscape));
+    (*sizes)[i] += found;
+    zeroes += found;
   }
+  if (last) return StringForm::kBare;
+  return zeroes == 0 ? StringForm::kTerminated : StringForm::kEscaped;
 }
 
 // Writes each row's value at its position, and moves the position behind it.
-void WriteColumn(const Type& type, const ColumnView& column, bool last, char* out, std::vector<size_t>* positions) {
+void WriteColumn(const Type& type, const ColumnView& column, StringForm form, char* out,
+                 std::vector<size_t>* positions) {
   VisitLayout(type, [&]<typename T>(T) {
     for (size_t i = 0; i < column.size; i++) {
       size_t& at = (*positions)[i];
@@ -129,7 +141,8 @@ void WriteColumn(const Type& type, const ColumnView& column, bool last, char* ou
         at += sizeof(T);
       } else if constexpr (std::is_same_v<T, StringRef>) {
         const std::string_view text = column.Value<StringRef>(i).view();
-        char* const end = last ? WriteBytes(out + at, text) : WriteEscaped(out + at, text);
+        char* end = form == StringForm::kEscaped ? WriteEscaped(out + at, text) : WriteBytes(out + at, text);
+        if (form != StringForm::kBare) end = WriteBytes(end, kEnd);
         at = static_cast<size_t>(end - out);
       }
     }
@@ -141,7 +154,8 @@ void WriteColumn(const Type& type, const ColumnView& column, bool last, char* ou
 Status EncodeVariable(const std::vector<Type>& types, std::span<const ColumnView> columns, std::string* bytes,
                       std::vector<size_t>* ends, size_t* bad_row) {
   std::fill(ends->begin(), ends->end(), size_t{0});
-  for (size_t c = 0; c < types.size(); c++) AddSizes(types[c], columns[c], c + 1 == types.size(), ends);
+  std::vector<StringForm> forms(types.size());
+  for (size_t c = 0; c < types.size(); c++) forms[c] = AddSizes(types[c], columns[c], c + 1 == types.size(), ends);
   size_t total = 0;
   for (size_t i = 0; i < ends->size(); i++) {
     const size_t size = (*ends)[i];
@@ -153,9 +167,7 @@ Status EncodeVariable(const std::vector<Type>& types, std::span<const ColumnView
     total += size;
   }
   bytes->resize(total);
-  for (size_t c = 0; c < types.size(); c++) {
-    WriteColumn(types[c], columns[c], c + 1 == types.size(), bytes->data(), ends);
-  }
+  for (size_t c = 0; c < types.size(); c++) WriteColumn(types[c], columns[c], forms[c], bytes->data(), ends);
   return Status::Ok();
 }
 
@@ -185,7 +197,7 @@ Status EncodeRows(const std::vector<Type>& types, std::span<const ColumnView> co
 
 Status BadKey(std::string_view key) { return Corruption("{} bytes are no key of this table", key.size()); }
 
-// Takes the string that WriteEscaped wrote off the front of `rest`.
+// Takes an escaped string and its end off the front of `rest`.
 bool TakeEscaped(std::string_view* rest, std::string* text) {
   for (;;) {
     const size_t zero = rest->find(kEscape);

@@ -27,10 +27,19 @@ uint64_t Table::bytes() const {
   return sum;
 }
 
-ZoneMap Table::ColumnZone(size_t column) const {
+const std::vector<Table::ColumnSummary>& Table::Summaries() const {
+  std::call_once(summarized_, [this] {
+    for (size_t column = 0; column < schema_.size(); ++column) summaries_.push_back(Summarize(column));
+  });
+  return summaries_;
+}
+
+Table::ColumnSummary Table::Summarize(size_t column) const {
   ZoneMap sum{.has_null_count = true, .may_have_nan = false};
+  bloom::HyperLogLog distinct;
   bool bounded = true;  // every part that has values has bounds
   for (const auto& rowset : rowsets_) {
+    distinct.Merge(rowset->info().columns[column].distinct);
     const ZoneMap& part = rowset->info().columns[column].zone;
     sum.rows += part.rows;
     sum.null_count += part.null_count;
@@ -54,14 +63,7 @@ ZoneMap Table::ColumnZone(size_t column) const {
     sum.min = sum.max = Value();
     sum.min_exact = sum.max_exact = false;
   }
-  return sum;
-}
-
-double Table::DistinctCount(size_t column) const {
-  if (rowsets_.empty()) return 0;
-  bloom::HyperLogLog sum = rowsets_[0]->info().columns[column].distinct;
-  for (size_t i = 1; i < rowsets_.size(); ++i) sum.Merge(rowsets_[i]->info().columns[column].distinct);
-  return sum.Estimate();
+  return {std::move(sum), rowsets_.empty() ? 0 : distinct.Estimate()};
 }
 
 bool NameLess::operator()(const std::string& a, const std::string& b) const {

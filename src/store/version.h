@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -42,10 +43,18 @@ class Table {
   // Over all rowsets. Exact for rows; bounds are those of the parts; distinct is an estimate.
   uint64_t rows() const { return rows_; }
   uint64_t bytes() const;
-  ZoneMap ColumnZone(size_t column) const;
-  double DistinctCount(size_t column) const;
+  const ZoneMap& ColumnZone(size_t column) const { return Summaries()[column].zone; }
+  double DistinctCount(size_t column) const { return Summaries()[column].distinct; }
 
  private:
+  struct ColumnSummary {
+    ZoneMap zone;
+    double distinct = 0;
+  };
+  // Added up on first use: every query asks, and most tables are never asked.
+  const std::vector<ColumnSummary>& Summaries() const;
+  ColumnSummary Summarize(size_t column) const;
+
   TableId id_;
   TableName name_;
   Schema schema_;
@@ -53,6 +62,8 @@ class Table {
   TableOptions options_;
   std::vector<std::shared_ptr<Rowset>> rowsets_;
   uint64_t rows_ = 0;
+  mutable std::once_flag summarized_;
+  mutable std::vector<ColumnSummary> summaries_;
 };
 
 struct View {

@@ -116,7 +116,7 @@ TEST(SplitBlockFilter, FindsAnyOfSeveral) {
   SCOPED_TRACE(SeedTrace(seed));
   std::mt19937_64 random(seed);
   const std::vector<uint64_t> present = RandomHashes(1000, random);
-  const SplitBlockFilter filter = FilterOf(present, 10'000);
+  const SplitBlockFilter filter = FilterOf(present, 40'000);
   std::vector<uint64_t> absent;
   while (absent.size() < 100) {
     const uint64_t hash = random();

@@ -149,13 +149,13 @@ TEST(KeyEncoding, OrdersAndReturnsRandomTuples) {
     ASSERT_TRUE(status.ok()) << status.message();
     ASSERT_EQ(keys.size(), rows.size());
     for (size_t i = 0; i < rows.size(); i++) {
-      SCOPED_TRACE(FormatKey(types, rows[i]));
+      SCOPED_TRACE(Hex(keys[i]));
       ASSERT_EQ(EncodeOk(types, rows[i]), keys[i]);
       Result<Tuple> decoded = DecodeKey(types, keys[i]);
       ASSERT_TRUE(decoded.ok()) << decoded.status().message();
       ASSERT_EQ(*decoded, rows[i]);
       for (size_t j = 0; j < i; j++) {
-        ASSERT_EQ(CompareTuples(rows[i], rows[j]) <=> 0, keys[i] <=> keys[j]) << FormatKey(types, rows[j]);
+        ASSERT_EQ(CompareTuples(rows[i], rows[j]) <=> 0, keys[i] <=> keys[j]) << Hex(keys[j]);
       }
     }
   }
