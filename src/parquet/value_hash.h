@@ -1,5 +1,5 @@
-// XXH64 of the values in a column buffer: the hash that column filters hold. It is computed once
-// per value and serves the dictionary's table, the filter and the distinct count.
+// XXH64 of the values in a column buffer: the hash that column filters hold. It is computed once per
+// value, or per entry of a dictionary, and serves the filter and the distinct count.
 
 #pragma once
 
