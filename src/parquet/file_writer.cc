@@ -9,14 +9,6 @@
 #include "parquet/writer.h"
 
 namespace petalite::parquet {
-namespace {
-
-constexpr uint32_t kMaxPageRows = 1 << 20;
-constexpr uint32_t kMaxRowGroupRows = 1 << 24;
-constexpr size_t kMaxInFlight = 2;   // row groups being encoded while the next is filled
-constexpr size_t kSliceRows = 4096;  // rows taken from one column after another: what a cache holds
-constexpr std::string_view kCreatedBy = "petalite version 0.1.0 (build unknown)";
-
 Status CheckColumn(const Field& field, const ColumnOptions& options) {
   const Type& type = field.type;
   const auto fail = [&](std::string_view what) { return InvalidArgument("column '{}': {}", field.name, what); };
@@ -40,6 +32,14 @@ Status CheckColumn(const Field& field, const ColumnOptions& options) {
   }
   __builtin_unreachable();
 }
+
+namespace {
+
+constexpr uint32_t kMaxPageRows = 1 << 20;
+constexpr uint32_t kMaxRowGroupRows = 1 << 24;
+constexpr size_t kMaxInFlight = 2;   // row groups being encoded while the next is filled
+constexpr size_t kSliceRows = 4096;  // rows taken from one column after another: what a cache holds
+constexpr std::string_view kCreatedBy = "petalite version 0.1.0 (build unknown)";
 
 Status CheckOptions(const Schema& schema, const WriterOptions& options) {
   if (schema.size() == 0) return InvalidArgument("a Parquet file needs at least one column");

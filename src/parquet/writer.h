@@ -45,6 +45,9 @@ struct WriterOptions {
   std::vector<std::pair<std::string, std::string>> key_value;  // goes to the footer
 };
 
+// Whether a column can be written so; the error names the column and what does not fit.
+Status CheckColumn(const Field& field, const ColumnOptions& options);
+
 // What the whole file holds of one column.
 struct ColumnSummary {
   ZoneMap zone;

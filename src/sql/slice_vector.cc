@@ -63,12 +63,13 @@ void SliceVectors::Set(const store::ColumnSlice& slice, size_t rows, bool may_ha
 }
 
 void SliceVectors::SetFlat(const store::ColumnSlice& slice, size_t rows, duckdb::Vector* out) {
-  out->SetVectorType(duckdb::VectorType::FLAT_VECTOR);
-  duckdb::FlatVector::SetData(*out, Unconst(slice.values));
-  Attach(slice.owner, out);
+  // A new vector, and not `out` made flat again: what it was before (a dictionary, say) would show through.
+  duckdb::Vector flat(out->GetType(), Unconst(slice.values));
+  Attach(slice.owner, &flat);
   if (slice.validity != nullptr) {
-    CopyValidity(slice.validity, slice.validity_offset, rows, &duckdb::FlatVector::Validity(*out));
+    CopyValidity(slice.validity, slice.validity_offset, rows, &duckdb::FlatVector::Validity(flat));
   }
+  out->Reference(flat);
 }
 
 void SliceVectors::SetDictionary(const store::ColumnSlice& slice, bool may_have_nulls, duckdb::Vector* out) {
@@ -88,7 +89,9 @@ void SliceVectors::SetDictionary(const store::ColumnSlice& slice, bool may_have_
   // The codes stay in the page, which the morsel reader holds until the next chunk is asked for: as long as DuckDB may
   // look at this one.
   static_assert(sizeof(duckdb::sel_t) == sizeof(uint32_t));
-  out->Dictionary(reusable_, duckdb::SelectionVector(const_cast<duckdb::sel_t*>(slice.codes)));
+  duckdb::Vector codes(out->GetType(), nullptr);
+  codes.Dictionary(reusable_, duckdb::SelectionVector(const_cast<duckdb::sel_t*>(slice.codes)));
+  out->Reference(codes);
 }
 
 }  // namespace petalite::sql

@@ -128,6 +128,8 @@ class Transaction {
   friend class RowsetSequence;
   Transaction(Database& database, std::shared_ptr<const Version> base);
 
+  // Lets go of the versions and files, which others may be waiting to see removed.
+  void End();
   SchemaVersion* FindSchema(const std::string& name);
   Result<std::shared_ptr<const Table>> GetTable(const TableName& name) const;
   void PutTable(std::shared_ptr<const Table> table);

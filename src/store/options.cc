@@ -77,7 +77,8 @@ Result<parquet::EncodingChoice> ParseEncoding(std::string_view text) {
   return InvalidArgument("unknown encoding '{}'; the nearest is '{}'", text, NearestName(text, names));
 }
 
-// Calls set(column position, value text) for the table's value (all columns) and for each "column = value" behind it.
+// Calls set(column position, value text, whether it is the table's) for the table's value (all columns) and for each
+// "column = value" behind it.
 template <typename Set>
 Status ForEachColumn(const Schema& schema, std::string_view value, Set&& set) {
   const std::vector<std::string_view> parts = Split(value, ';');
@@ -86,10 +87,10 @@ Status ForEachColumn(const Schema& schema, std::string_view value, Set&& set) {
     const size_t equals = parts[i].find('=');
     if (equals == std::string_view::npos) {
       if (i != 0) return InvalidArgument("'{}' is not of the form 'column = value'", parts[i]);
-      for (size_t column = 0; column < schema.size(); ++column) RETURN_IF_ERROR(set(column, parts[i]));
+      for (size_t column = 0; column < schema.size(); ++column) RETURN_IF_ERROR(set(column, parts[i], true));
     } else {
       ASSIGN_OR_RETURN(const size_t column, FindColumn(schema, Trim(parts[i].substr(0, equals))));
-      RETURN_IF_ERROR(set(column, Trim(parts[i].substr(equals + 1))));
+      RETURN_IF_ERROR(set(column, Trim(parts[i].substr(equals + 1)), false));
     }
   }
   return Status::Ok();
@@ -121,6 +122,10 @@ Status TableOptions::Apply(const Schema& schema, const OptionList& options) {
   for (const auto& [name, value] : options) {
     RETURN_IF_ERROR(changed.ApplyOne(schema, name, value).WithContext(fmt::format("option '{}'", name)));
   }
+  if (changed.row_group_rows_ % changed.page_rows_ != 0) {
+    return InvalidArgument("row_group_rows ({}) must be a multiple of page_rows ({})", changed.row_group_rows_,
+                           changed.page_rows_);
+  }
   *this = std::move(changed);
   return Status::Ok();
 }
@@ -128,21 +133,24 @@ Status TableOptions::Apply(const Schema& schema, const OptionList& options) {
 Status TableOptions::ApplyOne(const Schema& schema, const std::string& name, const std::string& value) {
   const auto is = [&](std::string_view option) { return SameName(name, option); };
   if (is("codec")) {
-    RETURN_IF_ERROR(ForEachColumn(schema, value, [&](size_t column, std::string_view text) -> Status {
+    RETURN_IF_ERROR(ForEachColumn(schema, value, [&](size_t column, std::string_view text, bool) -> Status {
       ASSIGN_OR_RETURN(columns_[column].codec, CodecSpec::Parse(text));
       return Status::Ok();
     }));
   } else if (is("bloom")) {
     RETURN_IF_ERROR(SetBloom(schema, Trim(value), &columns_));
   } else if (is("bloom_fpp")) {
-    RETURN_IF_ERROR(ForEachColumn(schema, value, [&](size_t column, std::string_view text) -> Status {
+    RETURN_IF_ERROR(ForEachColumn(schema, value, [&](size_t column, std::string_view text, bool) -> Status {
       ASSIGN_OR_RETURN(columns_[column].bloom_fpp, ParseFpp(text));
       return Status::Ok();
     }));
   } else if (is("encoding")) {
-    RETURN_IF_ERROR(ForEachColumn(schema, value, [&](size_t column, std::string_view text) -> Status {
-      ASSIGN_OR_RETURN(columns_[column].encoding, ParseEncoding(text));
-      return Status::Ok();
+    RETURN_IF_ERROR(ForEachColumn(schema, value, [&](size_t column, std::string_view text, bool of_table) -> Status {
+      parquet::ColumnOptions changed = columns_[column];
+      ASSIGN_OR_RETURN(changed.encoding, ParseEncoding(text));
+      const Status fits = parquet::CheckColumn(schema[column], changed);
+      if (fits.ok()) columns_[column] = changed;
+      return of_table ? Status::Ok() : fits;  // a table's encoding serves the columns that can have it
     }));
   } else if (is("key_bloom_fpp")) {
     ASSIGN_OR_RETURN(key_bloom_fpp_, ParseFpp(Trim(value)));
@@ -156,9 +164,6 @@ Status TableOptions::ApplyOne(const Schema& schema, const std::string& name, con
     return Unsupported("not supported by this version");
   } else {
     return InvalidArgument("unknown option; the nearest is '{}'", NearestName(name, kNames));
-  }
-  if (row_group_rows_ % page_rows_ != 0) {
-    return InvalidArgument("row_group_rows ({}) must be a multiple of page_rows ({})", row_group_rows_, page_rows_);
   }
   given_[name] = value;
   return Status::Ok();

@@ -296,15 +296,20 @@ Status Transaction::Commit() {
     Rollback();
     return published;
   }
-  over_ = true;
+  End();
   return Status::Ok();
 }
 
 void Transaction::Rollback() {
   if (over_) return;
-  over_ = true;
   for (const auto& rowset : written_) rowset->MarkObsolete();
+  End();
+}
+
+void Transaction::End() {
+  over_ = true;
   written_.clear();
+  base_ = nullptr;
   view_ = nullptr;
 }
 

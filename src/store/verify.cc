@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/checksum.h"
 #include "base/hash.h"
 #include "column/key_encoding.h"
+#include "parquet/checksums.h"
 #include "store/lookup.h"
 
 namespace petalite::store {
@@ -27,9 +29,11 @@ class RowsetVerifier {
     if (*size != rowset_.info().bytes) {
       Report(fmt::format("{}: {} bytes, the catalog says {}", rowset_.path(), *size, rowset_.info().bytes));
     }
+    CheckMagic();
     const auto file = rowset_.file();
     if (!file.ok()) return Report(file.status().message());
     file_ = *file;
+    CheckStructures();
     uint64_t rows = 0;
     for (size_t group = 0; group < file_->row_groups(); ++group) {
       rows += file_->rows(group);
@@ -48,14 +52,48 @@ class RowsetVerifier {
     return fmt::format("{}: row group {}, column '{}'", rowset_.path(), group, table_.schema()[column].name);
   }
 
+  // Filters and indexes against their checksums: a scan reads on without a damaged one, here it is damage.
+  void CheckStructures() {
+    const auto section = file_->LoadSection(std::string(parquet::kChecksumsSection));
+    if (!section.ok()) return Report(section.status().message());
+    const size_t columns = table_.schema().size();
+    const auto checksums = parquet::ParseChecksums(*section, file_->row_groups() * columns);
+    if (!checksums.ok()) return Report(checksums.status().WithContext(rowset_.path()).message());
+    for (size_t group = 0; group < file_->row_groups(); ++group) {
+      for (size_t column = 0; column < columns; ++column) {
+        const parquet::ColumnMetadata& chunk = file_->metadata().row_groups[group].columns[column];
+        const parquet::ChunkChecksums& sums = (*checksums)[group * columns + column];
+        const std::string place = Place(group, column);
+        CheckRange(place, "column filter", chunk.bloom_filter_offset, chunk.bloom_filter_length, sums.filter);
+        CheckRange(place, "column index", chunk.column_index_offset, chunk.column_index_length, sums.column_index);
+        CheckRange(place, "offset index", chunk.offset_index_offset, chunk.offset_index_length, sums.offset_index);
+      }
+    }
+  }
+
+  void CheckRange(const std::string& place, std::string_view what, int64_t offset, int32_t length, uint32_t checksum) {
+    if (offset <= 0) return;
+    ByteBuffer bytes(static_cast<size_t>(std::max(length, 0)));
+    const auto opened = fs_.Open(rowset_.path(), OpenMode::kRead);
+    const Status read = opened.ok() ? (*opened)->Read(static_cast<uint64_t>(offset), bytes) : opened.status();
+    if (!read.ok()) return Report(read.message());
+    if (Crc32c(bytes) != checksum) Report(fmt::format("{}: the {} at offset {} is damaged", place, what, offset));
+  }
+
+  // The first four bytes, which no reader needs.
+  void CheckMagic() {
+    uint8_t magic[4] = {};
+    const auto file = fs_.Open(rowset_.path(), OpenMode::kRead);
+    const Status read = file.ok() ? (*file)->Read(0, magic) : file.status();
+    if (!read.ok()) return Report(read.message());
+    if (AsText(magic) != parquet::kMagic) Report(rowset_.path() + ": it does not begin with PAR1");
+  }
+
   void CheckChunk(size_t group, size_t column) {
     const auto pages = file_->LoadPages(group, column);
     if (!pages.ok()) return Report(pages.status().message());
     const auto filter = file_->LoadFilter(group, column);
     if (!filter.ok()) return Report(filter.status().message());
-    if (*filter == nullptr && file_->metadata().row_groups[group].columns[column].bloom_filter_offset > 0) {
-      Report(Place(group, column) + ": the column filter is damaged");
-    }
     const auto dictionary = file_->LoadDictionary(group, column, **pages);
     if (!dictionary.ok()) return Report(dictionary.status().message());
     uint64_t rows = 0;

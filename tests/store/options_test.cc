@@ -38,6 +38,7 @@ TEST(TableOptions, MistakesAreNamedAndChangeNothing) {
       {{{"codec", "zstd:23"}}, "22"},
       {{{"codec", "lz4; coment = zstd"}}, "the nearest is 'comment'"},
       {{{"encoding", "dict"}}, "the nearest is"},
+      {{{"encoding", "auto; comment = delta"}}, "column 'comment': delta encodes"},
       {{{"page_rows", "100"}}, "a multiple of 64"},
       {{{"row_group_rows", "8256"}}, "multiple of page_rows"},
   };
@@ -47,6 +48,18 @@ TEST(TableOptions, MistakesAreNamedAndChangeNothing) {
     EXPECT_THAT(status.message(), HasSubstr(message));
     EXPECT_TRUE(options.given().empty());
   }
+}
+
+TEST(TableOptions, ATablesEncodingServesTheColumnsThatCanHaveIt) {
+  TableOptions options(TwoColumns());
+  ASSERT_TRUE(options.Apply(TwoColumns(), {{"encoding", "delta"}}).ok());
+  EXPECT_EQ(options.columns()[0].encoding, parquet::EncodingChoice::kDelta);
+  EXPECT_EQ(options.columns()[1].encoding, parquet::EncodingChoice::kAuto);
+}
+
+TEST(TableOptions, SizesAreCheckedTogetherWhateverTheirOrder) {
+  TableOptions options(TwoColumns());
+  EXPECT_TRUE(options.Apply(TwoColumns(), {{"row_group_rows", "256"}, {"page_rows", "64"}}).ok());
 }
 
 TEST(TableOptions, SplitsAtTheFirstEqualsSign) {
