@@ -1,11 +1,13 @@
 #include "cli/line_editor.h"
 
 #include <cctype>
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
 #include <histedit.h>
+#include <signal.h>
 #include <unistd.h>
 
 namespace petalite::cli {
@@ -45,6 +47,7 @@ class LineEditor::Impl {
   Impl(std::string history_path, Complete complete)
       : history_path_(std::move(history_path)), complete_(std::move(complete)) {
     output_ = isatty(STDOUT_FILENO) != 0 ? stdout : stderr;
+    std::setlocale(LC_CTYPE, "C.UTF-8");  // libedit reads characters as the locale has them, and "C" has only ASCII
     editor_ = el_init("petalite", stdin, output_, stderr);
     history_ = history_init();
     history(history_, &event_, H_SETSIZE, kHistoryLines);
@@ -57,10 +60,12 @@ class LineEditor::Impl {
     el_set(editor_, EL_HIST, ::history, history_);
     el_set(editor_, EL_ADDFN, "petalite-complete", "Complete the word", &Impl::OnTab);
     el_set(editor_, EL_ADDFN, "petalite-clear", "Drop the statement", &Impl::OnInterrupt);
+    el_set(editor_, EL_ADDFN, "petalite-suspend", "Stop the process", &Impl::OnSuspend);
     el_source(editor_, nullptr);
     // While a line is edited Ctrl-C is a key and no signal: signals are another thread's, which does not know the line.
-    el_set(editor_, EL_SETTY, "-d", "intr=", nullptr);
+    el_set(editor_, EL_SETTY, "-d", "-isig", nullptr);
     el_set(editor_, EL_BIND, "^C", "petalite-clear", nullptr);
+    el_set(editor_, EL_BIND, "^Z", "petalite-suspend", nullptr);
     el_set(editor_, EL_BIND, "^I", "petalite-complete", nullptr);
     el_set(editor_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
   }
@@ -73,6 +78,9 @@ class LineEditor::Impl {
   Outcome Read(const std::string& prompt, std::string* line) {
     prompt_ = prompt;
     cleared_ = false;
+    // Before the prompt is shown: a key that came between it and libedit's own switch would be the terminal's, not
+    // ours.
+    el_set(editor_, EL_PREP_TERM, 1);
     int count = 0;
     const char* text = el_gets(editor_, &count);
     if (text == nullptr || count <= 0 || cleared_) {
@@ -99,6 +107,12 @@ class LineEditor::Impl {
   static unsigned char OnInterrupt(EditLine* editor, int) {
     Of(editor).cleared_ = true;
     return CC_EOF;
+  }
+
+  // libedit's handler of the signal puts the terminal in order.
+  static unsigned char OnSuspend(EditLine*, int) {
+    raise(SIGTSTP);
+    return CC_REDISPLAY;
   }
 
   static unsigned char OnTab(EditLine* editor, int) { return Of(editor).CompleteWord(); }

@@ -148,6 +148,22 @@ def test_termination_ends_an_idle_shell(terminal):
     assert terminal.status() == 130
 
 
+def test_text_beyond_ascii_can_be_typed(terminal):
+    terminal.send("SELECT upper('grüß dich €');\n")
+    terminal.expect("GRÜ")
+    terminal.expect("(1 row)")
+
+
+def test_ctrl_z_suspends_and_the_shell_goes_on(terminal):
+    terminal.send("SELECT 'aft' || \x1a")
+    time.sleep(0.5)
+    os.kill(terminal.pid, signal.SIGCONT)
+    time.sleep(0.5)
+    terminal.send("'er';\n")
+    terminal.expect("after")
+    terminal.expect(PROMPT)
+
+
 def test_an_error_does_not_end_the_shell(terminal):
     terminal.send("SELECT * FROM nowhere;\n")
     terminal.expect("nowhere does not exist")
