@@ -39,8 +39,10 @@ struct InspectedFile {
 
 // One object per column, added up over the files, which have the same columns.
 Document DescribeColumns(std::span<const InspectedFile> files);
-// The lists that --pages, --filters and --probe ask for, into `document`. `where` stands for the files in errors.
-Status DescribeDetails(const InspectOptions& options, const std::string& where, std::span<const InspectedFile> files,
+// The lists that --pages, --filters and --probe ask for, into `document`. `where` stands for the files in errors;
+// `leaves` are their columns, which are known even where a table has no files yet.
+Status DescribeDetails(const InspectOptions& options, const std::string& where,
+                       const std::vector<parquet::LeafColumn>& leaves, std::span<const InspectedFile> files,
                        Document* document);
 
 // A Parquet file, whoever wrote it.

@@ -75,7 +75,10 @@ Result<Document> InspectTable(const InspectOptions& options, const store::Table&
   document.erase("rowsets");
   document["columns"] = files.empty() ? DescribeEmptyColumns(table.schema()) : DescribeColumns(files);
   document["rowsets"] = rowsets;
-  RETURN_IF_ERROR(DescribeDetails(options, fmt::format("table '{}'", table.name().ToString()), files, &document));
+  std::vector<parquet::LeafColumn> leaves;
+  for (const Field& field : table.schema().fields) leaves.emplace_back().field = field;
+  const std::string where = fmt::format("table '{}'", table.name().ToString());
+  RETURN_IF_ERROR(DescribeDetails(options, where, leaves, files, &document));
   return document;
 }
 

@@ -239,11 +239,10 @@ Result<const char*> Answer(const FileReader& reader, size_t group, const Probe& 
 }
 
 Result<Document> DescribeProbes(const std::vector<std::string>& probes, const std::string& where,
-                                std::span<const InspectedFile> files) {
+                                const std::vector<LeafColumn>& leaves, std::span<const InspectedFile> files) {
   Document list = Document::array();
   for (const std::string& text : probes) {
-    if (files.empty()) continue;
-    ASSIGN_OR_RETURN(const Probe probe, ParseProbe(text, where, files[0].reader->columns()));
+    ASSIGN_OR_RETURN(const Probe probe, ParseProbe(text, where, leaves));
     for (const InspectedFile& file : files) {
       for (size_t group = 0; group < file.reader->row_groups(); ++group) {
         ASSIGN_OR_RETURN(const char* answer, Answer(*file.reader, group, probe));
@@ -266,8 +265,8 @@ Document DescribeColumns(std::span<const InspectedFile> files) {
   return list;
 }
 
-Status DescribeDetails(const InspectOptions& options, const std::string& where, std::span<const InspectedFile> files,
-                       Document* document) {
+Status DescribeDetails(const InspectOptions& options, const std::string& where, const std::vector<LeafColumn>& leaves,
+                       std::span<const InspectedFile> files, Document* document) {
   if (options.pages) {
     ASSIGN_OR_RETURN((*document)["pages"], ForEachChunk(files, DescribePages));
   }
@@ -275,7 +274,7 @@ Status DescribeDetails(const InspectOptions& options, const std::string& where, 
     ASSIGN_OR_RETURN((*document)["filters"], ForEachChunk(files, DescribeFilter));
   }
   if (!options.probes.empty()) {
-    ASSIGN_OR_RETURN((*document)["probes"], DescribeProbes(options.probes, where, files));
+    ASSIGN_OR_RETURN((*document)["probes"], DescribeProbes(options.probes, where, leaves, files));
   }
   return Status::Ok();
 }
@@ -293,7 +292,7 @@ Result<Document> InspectFile(const InspectOptions& options) {
   document["key_values"] = keys;
   const InspectedFile file{reader.get(), nullptr, {}};
   document["columns"] = DescribeColumns({&file, 1});
-  RETURN_IF_ERROR(DescribeDetails(options, options.path, {&file, 1}, &document));
+  RETURN_IF_ERROR(DescribeDetails(options, options.path, reader->columns(), {&file, 1}, &document));
   return document;
 }
 

@@ -127,6 +127,16 @@ def test_probe_of_a_table_never_excludes_what_is_there(database):
     assert "excluded by zone map" in odd
 
 
+def test_describes_a_table_without_rows(tmp_path):
+    (tmp_path / "in.csv").write_text("a\n1\n")
+    run("import", tmp_path / "db", "filled", tmp_path / "in.csv")
+    run("sql", tmp_path / "db", "CREATE TABLE bare (k BIGINT PRIMARY KEY, t VARCHAR)")
+    document = inspect(tmp_path / "db", "bare", "--pages", "--filters", "--probe", "k=1")
+    assert [c["type"] for c in document["columns"]] == ["int64", "string"]
+    assert (document["rows"], document["rowsets"], document["probes"]) == (0, [], [])
+    assert "'k'" in run("inspect", tmp_path / "db", "bare", "--probe", "kk=1", status=1)
+
+
 def test_people_get_the_same_facts(database):
     text = run("inspect", database, "things", "--pages", "--filters", "--probe", "id=1")
     for title in ["columns", "rowsets", "pages", "filters", "probes"]:
