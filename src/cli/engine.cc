@@ -24,14 +24,37 @@ namespace {
 std::atomic<bool> interrupted{false};
 std::mutex running_mutex;
 duckdb::ClientContext* running = nullptr;  // what an interrupt ends
+// Of a shell only:
+bool keep_running = false;
+bool in_statement = false;
+bool terminated = false;  // by SIGTERM, which takes effect when the statement has ended
+std::function<void()> before_exit;
+
+[[noreturn]] void ExitInterrupted() {
+  if (before_exit) before_exit();
+  _exit(kInterrupted);
+}
+
+void HandleSignalInShell(int signal) {
+  if (signal == SIGTERM) {
+    if (!in_statement || terminated) ExitInterrupted();
+    terminated = true;
+  }
+  if (!in_statement || running == nullptr) return;
+  interrupted = true;
+  running->Interrupt();
+}
 
 void WaitForSignals(sigset_t signals) {
   for (;;) {
     int signal = 0;
     sigwait(&signals, &signal);
-    if (interrupted.exchange(true)) _exit(kInterrupted);
     const std::lock_guard lock(running_mutex);
-    if (running == nullptr) _exit(kInterrupted);
+    if (keep_running) {
+      HandleSignalInShell(signal);
+      continue;
+    }
+    if (interrupted.exchange(true) || running == nullptr) ExitInterrupted();
     running->Interrupt();
   }
 }
@@ -69,6 +92,25 @@ void HandleInterrupts() {
 }
 
 bool Interrupted() { return interrupted; }
+
+void KeepRunningWhenInterrupted(std::function<void()> restore) {
+  const std::lock_guard lock(running_mutex);
+  keep_running = true;
+  before_exit = std::move(restore);
+}
+
+StatementScope::StatementScope() {
+  const std::lock_guard lock(running_mutex);
+  in_statement = true;
+}
+
+StatementScope::~StatementScope() {
+  const std::lock_guard lock(running_mutex);
+  in_statement = false;
+  if (!keep_running) return;  // a script: its interrupt ends the process
+  if (terminated) ExitInterrupted();
+  interrupted = false;
+}
 
 std::string QuoteName(const std::string& name) {
   std::string quoted = "\"";

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -45,5 +46,19 @@ std::string QuoteText(const std::string& text);  // 'text'
 // thread starts. A second Ctrl-C ends the process.
 void HandleInterrupts();
 bool Interrupted();
+
+// For the shell, which outlives its statements. From here on an interrupt ends the statement that a StatementScope
+// encloses, as often as it comes, and outside of one does nothing: the line editor sees Ctrl-C as a key. SIGTERM ends
+// the process outside of a statement, and the statement otherwise; `before_exit` puts the terminal in order.
+void KeepRunningWhenInterrupted(std::function<void()> before_exit);
+
+// While one is alive a statement runs; when it goes, an interrupt of that statement is forgotten.
+class StatementScope {
+ public:
+  StatementScope();
+  ~StatementScope();
+  StatementScope(const StatementScope&) = delete;
+  StatementScope& operator=(const StatementScope&) = delete;
+};
 
 }  // namespace petalite::cli

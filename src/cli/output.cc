@@ -24,7 +24,9 @@ constexpr size_t kWidthRows = 1000;    // rows that decide how wide columns are
 constexpr size_t kTerminalRows = 100;  // rows shown on a terminal
 constexpr size_t kMaxWidth = 80;       // characters of a column on a terminal
 
-bool OnTerminal() { return isatty(STDOUT_FILENO) != 0; }
+OutputSink* redirected = nullptr;
+
+bool OnTerminal() { return redirected == nullptr && isatty(STDOUT_FILENO) != 0; }
 
 // Characters, not bytes.
 size_t DisplayWidth(std::string_view text) {
@@ -280,7 +282,10 @@ void TablePrinter::Finish() {
   WriteOut(count + (rows_ > shown_limit_ ? fmt::format(", {} shown)\n", shown_limit_) : ")\n"));
 }
 
+void RedirectOutput(OutputSink* sink) { redirected = sink; }
+
 void WriteOut(std::string_view text) {
+  if (redirected != nullptr) return redirected->Write(text);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     throw std::runtime_error("standard output: cannot be written to");
   }

@@ -22,6 +22,7 @@ Result<Format> ParseFormat(const std::string& name);
 inline constexpr const char* kFormatNames = "table, csv, json, ndjson, parquet";
 
 // Runs the statements of `sql` one after another and writes what they return, in bounded memory. Throws DuckDB's
+// exceptions, and those of WriteOut.
 void RunStatements(duckdb::Connection& connection, const std::string& sql, Format format);
 
 // Rows of text in columns, as wide as the widest of the first rows; numbers to the right.
@@ -47,7 +48,18 @@ class TablePrinter {
   size_t rows_ = 0;
 };
 
-// Writes to standard output; throws when it fails (a full disk, a reader that went away).
+// Writes to standard output, or where output is redirected to; throws when it fails (a full disk, a reader that went
+// away).
 void WriteOut(std::string_view text);
+
+// Takes results in place of standard output: the shell's pager.
+class OutputSink {
+ public:
+  virtual ~OutputSink() = default;
+  virtual void Write(std::string_view text) = 0;
+};
+
+// Null: standard output again. What goes to a sink is not shortened as it is on a terminal.
+void RedirectOutput(OutputSink* sink);
 
 }  // namespace petalite::cli
