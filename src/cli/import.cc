@@ -26,7 +26,8 @@ struct Options {
   std::string mode = "create";
 };
 
-// Standard input in a file of its own, for formats that are not read front to back; removed at the end.
+// Standard input in a file of its own, because the input is read twice, for its columns and for its rows; removed at
+// the end.
 class SpooledInput {
  public:
   SpooledInput() {
@@ -191,8 +192,8 @@ int RunImport(const Options& options, const CommonOptions& common) {
   std::unique_ptr<SpooledInput> spooled;
   for (std::string& file : files) {
     if (file != "-") continue;
-    if (*format == "parquet") spooled = std::make_unique<SpooledInput>();
-    file = spooled != nullptr ? spooled->path() : "/dev/stdin";
+    if (spooled == nullptr) spooled = std::make_unique<SpooledInput>();
+    file = spooled->path();
   }
   std::string list;
   for (const std::string& file : files) list += (list.empty() ? "" : ", ") + QuoteText(file);
