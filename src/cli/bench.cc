@@ -1,12 +1,11 @@
 #include "cli/bench.h"
 
-#include <CLI/CLI.hpp>
-
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
 
 #include "duckdb/main/connection.hpp"
 #include "duckdb/main/materialized_query_result.hpp"
@@ -120,11 +119,13 @@ Result<std::string> TpchData(const std::string& scale_factor) {
   if (std::filesystem::exists(folder + "/lineitem.parquet")) return folder;
   const std::string generator = CacheFolder() + "/venv/bin/tpchgen-cli";
   if (!std::filesystem::exists(generator)) {
-    return NotFound("{}: TPC-H's generator is not there: run ./run setup, or give --data with a folder of Parquet files",
-                    generator);
+    return NotFound(
+        "{}: TPC-H's generator is not there: run ./run setup, or give --data with a folder of Parquet files",
+        generator);
   }
   const std::string making = fmt::format("{}.{}", folder, getpid());
-  const std::string command = fmt::format("'{}' parquet -s '{}' --output-dir='{}' >/dev/null 2>&1", generator, scale_factor, making);
+  const std::string command =
+      fmt::format("'{}' parquet -s '{}' --output-dir='{}' >/dev/null 2>&1", generator, scale_factor, making);
   std::error_code error;
   if (std::system(command.c_str()) != 0) return IoError("{}: failed", command);
   std::filesystem::rename(making, folder, error);

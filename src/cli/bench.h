@@ -54,9 +54,7 @@ class Report {
 
 class Stopwatch {
  public:
-  double Seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
+  double Seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
   double Millis() const { return Seconds() * 1e3; }
 
  private:

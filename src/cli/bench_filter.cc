@@ -1,6 +1,6 @@
-#include <CLI/CLI.hpp>
-
 #include <random>
+
+#include <CLI/CLI.hpp>
 
 #include "bloom/split_block_filter.h"
 #include "cli/bench.h"
@@ -30,13 +30,15 @@ class FilterBench {
     report_.PrintMachine();
     report_.Print(fmt::format("Split-block Bloom filter, one thread, best of {} runs\n", options_.runs));
     for (const uint64_t bytes : {uint64_t{256} << 10, uint64_t{16} << 20, options_.large_bytes}) Measure(bytes);
-    report_.PrintTable({"filter", "bits a key", "built, M keys/s", "probe, ns", "probe in batches, ns", "false positives"}, rows_);
+    report_.PrintTable(
+        {"filter", "bits a key", "built, M keys/s", "probe, ns", "probe in batches, ns", "false positives"}, rows_);
     report_.Finish();
   }
 
  private:
   void Measure(uint64_t bytes) {
-    const std::string name = bytes >= (1u << 20) ? fmt::format("{} MiB", bytes >> 20) : fmt::format("{} KiB", bytes >> 10);
+    const std::string name =
+        bytes >= (1u << 20) ? fmt::format("{} MiB", bytes >> 20) : fmt::format("{} KiB", bytes >> 10);
     report_.Progress(name);
     constexpr double kFpp = 0.01;
     const double bits = bloom::BitsPerKeyForFpp(kFpp);
@@ -47,7 +49,8 @@ class FilterBench {
     bloom::SplitBlockFilter filter(bytes / bloom::kBlockBytes);
     double built_seconds = 0;
     for (size_t done = 0; done < keys; done += present.size()) {
-      const std::vector<uint64_t> more = done == 0 ? present : RandomHashes(std::min(present.size(), keys - done), done);
+      const std::vector<uint64_t> more =
+          done == 0 ? present : RandomHashes(std::min(present.size(), keys - done), done);
       const Stopwatch watch;
       filter.Insert(more);
       built_seconds += watch.Seconds();

@@ -99,7 +99,8 @@ class LookupBench {
         if (run == 0) {
           const std::string text = QueryText(engines_.connection(), fmt::format("{} ORDER BY ALL", lookup.sql));
           if (i == 0) expected = text;
-          if (text != expected) throw std::runtime_error(fmt::format("{}: {} answers otherwise", lookup.name, ways[i].name));
+          if (text != expected)
+            throw std::runtime_error(fmt::format("{}: {} answers otherwise", lookup.name, ways[i].name));
         }
         const Stopwatch watch;
         const auto result = engines_.connection().Query(lookup.sql);
@@ -111,7 +112,8 @@ class LookupBench {
     for (size_t i = 0; i < std::size(ways); ++i) {
       const Timing timing = Summarize(millis[i]);
       best.push_back(timing.best);
-      const nlohmann::ordered_json config = {{"codec", options_.codec}, {"bloom", ways[i].filters ? "all" : "none"}, {"sf", options_.scale_factor}};
+      const nlohmann::ordered_json config = {
+          {"codec", options_.codec}, {"bloom", ways[i].filters ? "all" : "none"}, {"sf", options_.scale_factor}};
       report_.Add(ways[i].name, config, lookup.name, "best", timing.best, "ms");
       report_.Add(ways[i].name, config, lookup.name, "p50", timing.median, "ms");
     }

@@ -34,7 +34,8 @@ constexpr Scan kScans[] = {
     {"string, many values", "SELECT sum(length(l_comment)) FROM lineitem"},
     {"filter keeps 1 %", "SELECT sum(l_extendedprice) FROM lineitem WHERE l_partkey < 2000"},
     {"filter keeps half", "SELECT sum(l_extendedprice) FROM lineitem WHERE l_partkey < 100000"},
-    {"range of the sorted column", "SELECT sum(l_extendedprice) FROM lineitem WHERE l_orderkey BETWEEN 100000 AND 101000"},
+    {"range of the sorted column",
+     "SELECT sum(l_extendedprice) FROM lineitem WHERE l_orderkey BETWEEN 100000 AND 101000"},
 };
 
 class ScanBench {
@@ -55,7 +56,9 @@ class ScanBench {
       report_.Progress(scan.name);
       rows.push_back(Measure(scan));
     }
-    report_.PrintTable({"scan", "petalite, first", "petalite", "DuckDB parquet", "DuckDB native", "÷ DuckDB parquet", "÷ DuckDB native"}, rows);
+    report_.PrintTable({"scan", "petalite, first", "petalite", "DuckDB parquet", "DuckDB native", "÷ DuckDB parquet",
+                        "÷ DuckDB native"},
+                       rows);
     report_.Finish();
   }
 
@@ -78,7 +81,8 @@ class ScanBench {
           continue;
         }
         if (i == 0) expected = text;
-        if (text.size() != expected.size()) throw std::runtime_error(fmt::format("{}: {} answers otherwise", scan.name, engines[i].name));
+        if (text.size() != expected.size())
+          throw std::runtime_error(fmt::format("{}: {} answers otherwise", scan.name, engines[i].name));
       }
     }
     std::vector<double> best;
@@ -88,8 +92,13 @@ class ScanBench {
       best.push_back(Summarize(millis[i]).best);
       report_.Add(engines[i].name, config, scan.name, "best", best.back(), "ms");
     }
-    return {scan.name,       Number(first),             Number(best[0]),          Number(best[1]),
-            Number(best[2]), Number(best[0] / best[1]), Number(best[0] / best[2])};
+    return {scan.name,
+            Number(first),
+            Number(best[0]),
+            Number(best[1]),
+            Number(best[2]),
+            Number(best[0] / best[1]),
+            Number(best[0] / best[2])};
   }
 
   const Options& options_;

@@ -109,8 +109,8 @@ class TpchBench {
           const std::string text = QueryText(engines_.connection(), queries_[query]);
           if (i == 0) expected = text;
           if (text != expected) {
-            throw std::runtime_error(fmt::format("query {}: {} answers otherwise than petalite", query + 1,
-                                                 (*columns)[i].engine.name));
+            throw std::runtime_error(
+                fmt::format("query {}: {} answers otherwise than petalite", query + 1, (*columns)[i].engine.name));
           }
         }
       }
@@ -139,7 +139,8 @@ class TpchBench {
   void PrintCodecs(double native_seconds) {
     std::vector<std::string> header = {"codec", "warm-up s", "size MB", "cached", "second run"};
     if (options_.compare) {
-      for (const char* name : {"COPY s", "warm-up ÷ COPY", "DuckDB's MB", "÷ DuckDB parquet", "÷ DuckDB, same files", "÷ DuckDB native"}) {
+      for (const char* name :
+           {"COPY s", "warm-up ÷ COPY", "DuckDB's MB", "÷ DuckDB parquet", "÷ DuckDB, same files", "÷ DuckDB native"}) {
         header.push_back(name);
       }
     }
@@ -169,7 +170,8 @@ class TpchBench {
   void PrintQueries() {
     std::vector<std::string> header = {"query"};
     for (const Column& column : columns_) {
-      header.push_back(column.engine.name == "duckdb native" ? column.engine.name : column.engine.name + " " + column.codec);
+      header.push_back(column.engine.name == "duckdb native" ? column.engine.name
+                                                             : column.engine.name + " " + column.codec);
     }
     std::vector<std::vector<std::string>> rows;
     for (size_t query = 0; query < queries_.size(); ++query) {

@@ -1,13 +1,13 @@
 #include "cli/engine.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <charconv>
 #include <mutex>
 #include <thread>
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include "duckdb/common/error_data.hpp"
 #include "duckdb/common/progress_bar/display/terminal_progress_bar_display.hpp"

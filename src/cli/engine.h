@@ -38,8 +38,8 @@ class Engine {
 // The same options for the store alone.
 Result<store::DatabaseOptions> ToDatabaseOptions(const CommonOptions& common);
 
-std::string QuoteName(const std::string& name);    // "name"
-std::string QuoteText(const std::string& text);    // 'text'
+std::string QuoteName(const std::string& name);  // "name"
+std::string QuoteText(const std::string& text);  // 'text'
 
 // From here on Ctrl-C (and SIGTERM) interrupts the running query instead of ending the process; call before any
 // thread starts. A second Ctrl-C ends the process.

@@ -1,7 +1,6 @@
-#include <CLI/CLI.hpp>
-
 #include <numeric>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -86,8 +85,7 @@ nlohmann::json ToJson(const Type& type, const std::optional<std::string>& text) 
   return parsed.is_discarded() ? nlohmann::json(*text) : parsed;  // NaN and infinities as text
 }
 
-void Print(const store::Table& table, const std::vector<size_t>& columns, const std::vector<Row>& rows,
-           Format format) {
+void Print(const store::Table& table, const std::vector<size_t>& columns, const std::vector<Row>& rows, Format format) {
   if (format == Format::kNdjson || format == Format::kJson) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const Row& row : rows) {
@@ -107,7 +105,8 @@ void Print(const store::Table& table, const std::vector<size_t>& columns, const 
   for (const size_t column : columns) {
     names.push_back(table.schema()[column].name);
     const Type& type = table.schema()[column].type;
-    numeric.push_back(type.id != TypeId::kBool && (type.id <= TypeId::kUInt64 || type.id == TypeId::kDecimal || type.IsFloating()));
+    numeric.push_back(type.id != TypeId::kBool &&
+                      (type.id <= TypeId::kUInt64 || type.id == TypeId::kDecimal || type.IsFloating()));
   }
   TablePrinter printer(names, numeric);
   for (const Row& row : rows) printer.Add(row);
@@ -144,7 +143,8 @@ Result<int> RunGet(const Options& options, const CommonOptions& common) {
     }
   }
   Print(*table, columns, rows, format);
-  for (const std::string& key : absent) fmt::print(stderr, "petalite: key '{}' is not in table '{}'\n", key, name.ToString());
+  for (const std::string& key : absent)
+    fmt::print(stderr, "petalite: key '{}' is not in table '{}'\n", key, name.ToString());
   return absent.empty() ? kDone : kFailed;
 }
 

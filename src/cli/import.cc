@@ -1,10 +1,9 @@
-#include <CLI/CLI.hpp>
-
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
 
 #include "duckdb/main/connection.hpp"
 #include "duckdb/main/materialized_query_result.hpp"
@@ -119,8 +118,7 @@ class Importer {
       ASSIGN_OR_RETURN(const std::string create, CreateStatement());
       engine_.Execute(create);
     }
-    const auto result =
-        engine_.connection().Query(fmt::format("INSERT INTO {} BY NAME FROM {}", table_, relation_));
+    const auto result = engine_.connection().Query(fmt::format("INSERT INTO {} BY NAME FROM {}", table_, relation_));
     if (result->HasError()) result->GetErrorObject().Throw();
     engine_.Execute("COMMIT");
     return result->GetValue(0, 0).GetValue<int64_t>();
@@ -155,7 +153,8 @@ class Importer {
     const std::vector<Column> have = Describe(engine_, table_);
     const std::vector<Column> given = Describe(engine_, relation_);
     const auto find = [](const std::vector<Column>& columns, const std::string& name) {
-      return std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return SameName(column.name, name); });
+      return std::find_if(columns.begin(), columns.end(),
+                          [&](const Column& column) { return SameName(column.name, name); });
     };
     for (const Column& column : given) {
       const auto found = find(have, column.name);
@@ -197,8 +196,11 @@ int RunImport(const Options& options, const CommonOptions& common) {
   }
   std::string list;
   for (const std::string& file : files) list += (list.empty() ? "" : ", ") + QuoteText(file);
-  const std::string relation =
-      fmt::format("read_{}([{}])", *format == "json" ? "json_auto" : *format == "csv" ? "csv_auto" : *format, list);
+  const std::string relation = fmt::format("read_{}([{}])",
+                                           *format == "json"  ? "json_auto"
+                                           : *format == "csv" ? "csv_auto"
+                                                              : *format,
+                                           list);
   const auto begin = std::chrono::steady_clock::now();
   // The input is looked at first: a mistaken name must not leave an empty database.
   {

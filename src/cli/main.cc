@@ -1,8 +1,8 @@
-#include <CLI/CLI.hpp>
-
 #include <clocale>
 #include <csignal>
 #include <cstdio>
+
+#include <CLI/CLI.hpp>
 
 #include "base/log.h"
 #include "cli/command.h"
@@ -28,9 +28,10 @@ void AddCommonOptions(CLI::App& app, petalite::cli::CommonOptions& common) {
         ->type_name("SECONDS");
     command->add_option("--set", common.settings, "Database option: cache_bytes, memory_limit, threads")
         ->type_name("NAME=VALUE");
-    command->add_option_function<std::string>(
-               "--log-level", [](const std::string& name) { petalite::SetLogLevel(kLogLevels.at(name)); },
-               "Least severe messages to show: debug, info, warn (default), error, off")
+    command
+        ->add_option_function<std::string>(
+            "--log-level", [](const std::string& name) { petalite::SetLogLevel(kLogLevels.at(name)); },
+            "Least severe messages to show: debug, info, warn (default), error, off")
         ->check(CLI::IsMember(kLogLevels))
         ->type_name("LEVEL");
   }
@@ -41,12 +42,13 @@ void AddCommonOptions(CLI::App& app, petalite::cli::CommonOptions& common) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is a failed write
   petalite::cli::HandleInterrupts();
-  CLI::App app{"Petalite: a columnar table store. Tables are Parquet files in which every column has a Bloom filter;\n"
-               "SQL is DuckDB's.\n\n"
-               "First steps:\n"
-               "  petalite import db flights flights.parquet      make a database and import a file\n"
-               "  petalite sql db \"SELECT count(*) FROM flights\"  query it\n"
-               "  petalite shell db                               the same at a prompt"};
+  CLI::App app{
+      "Petalite: a columnar table store. Tables are Parquet files in which every column has a Bloom filter;\n"
+      "SQL is DuckDB's.\n\n"
+      "First steps:\n"
+      "  petalite import db flights flights.parquet      make a database and import a file\n"
+      "  petalite sql db \"SELECT count(*) FROM flights\"  query it\n"
+      "  petalite shell db                               the same at a prompt"};
   app.name("petalite");
   app.set_version_flag("--version", std::string("petalite ") + PETALITE_VERSION);
   app.require_subcommand(1);

@@ -1,10 +1,10 @@
 #include "cli/output.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+
+#include <unistd.h>
 
 #include "duckdb/common/types/data_chunk.hpp"
 #include "duckdb/common/types/vector.hpp"
@@ -224,9 +224,7 @@ void RunStatements(duckdb::Connection& connection, const std::string& sql, Forma
 }
 
 TablePrinter::TablePrinter(std::vector<std::string> names, std::vector<bool> numeric)
-    : names_(std::move(names)),
-      numeric_(std::move(numeric)),
-      shown_limit_(OnTerminal() ? kTerminalRows : SIZE_MAX) {
+    : names_(std::move(names)), numeric_(std::move(numeric)), shown_limit_(OnTerminal() ? kTerminalRows : SIZE_MAX) {
   for (const std::string& name : names_) widths_.push_back(DisplayWidth(name));
 }
 

@@ -1,8 +1,8 @@
-#include <CLI/CLI.hpp>
-
 #include <fstream>
 #include <iostream>
 #include <iterator>
+
+#include <CLI/CLI.hpp>
 
 #include "cli/command.h"
 #include "cli/engine.h"
@@ -50,7 +50,8 @@ void AddSql(CLI::App& app, CommonOptions& common, Run* run) {
       "The database is attached as \"db\". Files can be queried too: FROM 'other.parquet'.");
   command->add_option("DB", options->database, "Directory of the database")->required();
   CLI::Option* text = command->add_option("SQL", options->sql, "Statements, separated by semicolons");
-  CLI::Option* file = command->add_option("-f,--file", options->file, "Read the statements from a file, or - for standard input");
+  CLI::Option* file =
+      command->add_option("-f,--file", options->file, "Read the statements from a file, or - for standard input");
   text->excludes(file);
   command->add_option("--format", options->format, std::string("Form of results: ") + kFormatNames)
       ->check(CLI::IsMember({"table", "csv", "json", "ndjson", "parquet"}))

@@ -51,7 +51,8 @@ double TpchEngines::AddPetalite(const std::string& codec, bool keyed) {
   for (const std::string& table : kTpchTables) {
     const std::string file = QuoteText(fmt::format("{}/{}.parquet", data_, table));
     if (!keyed) {
-      MustExecute(connection(), fmt::format("CREATE TABLE p.{} WITH (codec = {}) AS FROM {}", table, QuoteText(codec), file));
+      MustExecute(connection(),
+                  fmt::format("CREATE TABLE p.{} WITH (codec = {}) AS FROM {}", table, QuoteText(codec), file));
       continue;
     }
     const auto columns = connection().Query("DESCRIBE FROM " + file);
@@ -71,7 +72,8 @@ double TpchEngines::AddDuckParquet(const std::string& codec) {
   std::filesystem::create_directories(folder_.path() + "/parquet");
   for (const std::string& table : kTpchTables) {
     const std::string to = QuoteText(fmt::format("{}/parquet/{}.parquet", folder_.path(), table));
-    MustExecute(connection(), fmt::format("COPY (FROM '{}/{}.parquet') TO {} ({})", data_, table, to, CopyOptions(codec)));
+    MustExecute(connection(),
+                fmt::format("COPY (FROM '{}/{}.parquet') TO {} ({})", data_, table, to, CopyOptions(codec)));
   }
   const double seconds = watch.Seconds();
   for (const std::string& table : kTpchTables) {
@@ -84,7 +86,8 @@ double TpchEngines::AddDuckParquet(const std::string& codec) {
 double TpchEngines::AddDuckNative() {
   const Stopwatch watch;
   for (const std::string& table : kTpchTables) {
-    MustExecute(connection(), fmt::format("CREATE TABLE memory.native.{} AS FROM '{}/{}.parquet'", table, data_, table));
+    MustExecute(connection(),
+                fmt::format("CREATE TABLE memory.native.{} AS FROM '{}/{}.parquet'", table, data_, table));
   }
   return watch.Seconds();
 }

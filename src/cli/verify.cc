@@ -1,7 +1,6 @@
 #include "store/verify.h"
 
 #include <CLI/CLI.hpp>
-
 #include <unistd.h>
 
 #include "cli/command.h"

@@ -175,8 +175,7 @@ void PetaliteSchema::Alter(duckdb::CatalogTransaction catalog_transaction, duckd
   const store::TableName table{name, info.name};
   switch (alter.alter_table_type) {
     case duckdb::AlterTableType::RENAME_TABLE:
-      return ThrowIfError(
-          transaction.Write().RenameTable(table, alter.Cast<duckdb::RenameTableInfo>().new_table_name));
+      return ThrowIfError(transaction.Write().RenameTable(table, alter.Cast<duckdb::RenameTableInfo>().new_table_name));
     case duckdb::AlterTableType::SET_TABLE_OPTIONS:
       return ThrowIfError(
           transaction.Write().SetOptions(table, ToOptions(alter.Cast<duckdb::SetTableOptionsInfo>().table_options)));

@@ -94,11 +94,9 @@ class PetaliteCatalog : public duckdb::Catalog {
   duckdb::optional_ptr<duckdb::SchemaCatalogEntry> LookupSchema(duckdb::CatalogTransaction transaction,
                                                                 const duckdb::EntryLookupInfo& lookup,
                                                                 duckdb::OnEntryNotFound if_not_found) override;
-  void ScanSchemas(duckdb::ClientContext& context,
-                   std::function<void(duckdb::SchemaCatalogEntry&)> callback) override;
+  void ScanSchemas(duckdb::ClientContext& context, std::function<void(duckdb::SchemaCatalogEntry&)> callback) override;
   duckdb::PhysicalOperator& PlanCreateTableAs(duckdb::ClientContext& context, duckdb::PhysicalPlanGenerator& planner,
-                                              duckdb::LogicalCreateTable& op,
-                                              duckdb::PhysicalOperator& plan) override;
+                                              duckdb::LogicalCreateTable& op, duckdb::PhysicalOperator& plan) override;
   duckdb::PhysicalOperator& PlanInsert(duckdb::ClientContext& context, duckdb::PhysicalPlanGenerator& planner,
                                        duckdb::LogicalInsert& op,
                                        duckdb::optional_ptr<duckdb::PhysicalOperator> plan) override;

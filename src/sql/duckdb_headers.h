@@ -1,5 +1,5 @@
-// The headers of DuckDB that most files of this layer and of the command need, precompiled (CMakeLists.txt). A file still
-// includes what it uses.
+// The headers of DuckDB that most files of this layer and of the command need, precompiled (CMakeLists.txt). A file
+// still includes what it uses.
 
 #pragma once
 

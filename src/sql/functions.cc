@@ -73,8 +73,8 @@ void ForEachDatabase(ClientContext& context,
 const PetaliteTable& TableArgument(ClientContext& context, const Value& argument) {
   if (argument.IsNull()) Throw(InvalidArgument("the table's name is NULL"));
   const auto name = duckdb::QualifiedName::Parse(duckdb::StringValue::Get(argument));
-  auto& entry = duckdb::Catalog::GetEntry(context, duckdb::CatalogType::TABLE_ENTRY, name.catalog, name.schema,
-                                          name.name);
+  auto& entry =
+      duckdb::Catalog::GetEntry(context, duckdb::CatalogType::TABLE_ENTRY, name.catalog, name.schema, name.name);
   if (entry.type != duckdb::CatalogType::TABLE_ENTRY || entry.ParentCatalog().GetCatalogType() != "petalite") {
     Throw(InvalidArgument("'{}' is not a table of a Petalite database", argument.ToString()));
   }
@@ -216,8 +216,7 @@ duckdb::unique_ptr<duckdb::FunctionData> BindFilters(ClientContext& context, duc
   for (size_t column = 0; column < table.schema().size(); ++column) {
     const FilterSum sum = SumColumnFilters(table, column);
     if (sum.filters == 0) continue;
-    data->rows.push_back(
-        sum.Row(table.schema()[column].name, "column", table.options().columns()[column].bloom_fpp));
+    data->rows.push_back(sum.Row(table.schema()[column].name, "column", table.options().columns()[column].bloom_fpp));
   }
   if (table.is_keyed() && !table.rowsets().empty()) {
     data->rows.push_back(SumKeyFilters(table).Row("(primary key)", "key", table.options().key_bloom_fpp()));

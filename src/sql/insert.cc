@@ -119,8 +119,7 @@ duckdb::PhysicalOperator& PetaliteCatalog::PlanCreateTableAs(duckdb::ClientConte
 }
 
 duckdb::PhysicalOperator& PetaliteCatalog::PlanInsert(duckdb::ClientContext& context,
-                                                      duckdb::PhysicalPlanGenerator& planner,
-                                                      duckdb::LogicalInsert& op,
+                                                      duckdb::PhysicalPlanGenerator& planner, duckdb::LogicalInsert& op,
                                                       duckdb::optional_ptr<duckdb::PhysicalOperator> plan) {
   if (op.return_chunk) Throw(Unsupported("INSERT … RETURNING is not supported"));
   if (op.on_conflict_info.action_type != duckdb::OnConflictAction::THROW) {
@@ -133,14 +132,14 @@ duckdb::PhysicalOperator& PetaliteCatalog::PlanInsert(duckdb::ClientContext& con
 }
 
 duckdb::PhysicalOperator& PetaliteCatalog::PlanDelete(duckdb::ClientContext& context,
-                                                      duckdb::PhysicalPlanGenerator& planner,
-                                                      duckdb::LogicalDelete& op, duckdb::PhysicalOperator& plan) {
+                                                      duckdb::PhysicalPlanGenerator& planner, duckdb::LogicalDelete& op,
+                                                      duckdb::PhysicalOperator& plan) {
   Throw(Unsupported("table '{}': DELETE is not supported", op.table.name));
 }
 
 duckdb::PhysicalOperator& PetaliteCatalog::PlanUpdate(duckdb::ClientContext& context,
-                                                      duckdb::PhysicalPlanGenerator& planner,
-                                                      duckdb::LogicalUpdate& op, duckdb::PhysicalOperator& plan) {
+                                                      duckdb::PhysicalPlanGenerator& planner, duckdb::LogicalUpdate& op,
+                                                      duckdb::PhysicalOperator& plan) {
   Throw(Unsupported("table '{}': UPDATE is not supported", op.table.name));
 }
 

@@ -306,13 +306,13 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> DynamicToString(duckdb::Tabl
   duckdb::InsertionOrderPreservingMap<duckdb::string> lines;
   if (input.global_state == nullptr) return lines;
   const store::ScanStatistics& counts = input.global_state->Cast<ScanGlobalState>().scan->statistics();
-  lines["Rowsets"] = fmt::format("{} considered, {} pruned by zone map", counts.rowsets.load(),
-                                 counts.rowsets_by_zone.load());
-  lines["Row Groups"] = fmt::format("{} considered, {} pruned by zone map, {} by Bloom filter",
-                                    counts.row_groups.load(), counts.row_groups_by_zone.load(),
-                                    counts.row_groups_by_filter.load());
-  lines["Pages"] = fmt::format("{} considered, {} pruned by page index", counts.pages.load(),
-                               counts.pages_by_zone.load());
+  lines["Rowsets"] =
+      fmt::format("{} considered, {} pruned by zone map", counts.rowsets.load(), counts.rowsets_by_zone.load());
+  lines["Row Groups"] =
+      fmt::format("{} considered, {} pruned by zone map, {} by Bloom filter", counts.row_groups.load(),
+                  counts.row_groups_by_zone.load(), counts.row_groups_by_filter.load());
+  lines["Pages"] =
+      fmt::format("{} considered, {} pruned by page index", counts.pages.load(), counts.pages_by_zone.load());
   return lines;
 }
 

@@ -40,7 +40,8 @@ duckdb::unique_ptr<BaseStatistics> ColumnStatistics(const store::Table& table, s
     statistics.Set(duckdb::StatsInfo::CANNOT_HAVE_NULL_VALUES);
   }
   if (type.IsOrdered()) SetBounds(zone, type, &statistics);
-  statistics.SetDistinctCount(std::min<duckdb::idx_t>(static_cast<duckdb::idx_t>(table.DistinctCount(column) + 0.5), table.rows()));
+  statistics.SetDistinctCount(
+      std::min<duckdb::idx_t>(static_cast<duckdb::idx_t>(table.DistinctCount(column) + 0.5), table.rows()));
   return statistics.ToUnique();
 }
 

@@ -13,8 +13,7 @@ namespace petalite::sql {
 store::TableDefinition ToDefinition(const duckdb::CreateTableInfo& info);
 
 // What CREATE TABLE would have said.
-duckdb::unique_ptr<duckdb::CreateTableInfo> ToCreateInfo(duckdb::SchemaCatalogEntry& schema,
-                                                         const store::Table& table);
+duckdb::unique_ptr<duckdb::CreateTableInfo> ToCreateInfo(duckdb::SchemaCatalogEntry& schema, const store::Table& table);
 
 // "name = value" pairs of a WITH clause or ALTER TABLE SET: constants, as text.
 store::OptionList ToOptions(

@@ -50,7 +50,8 @@ duckdb::ErrorData PetaliteTransactionManager::CommitTransaction(duckdb::ClientCo
   const std::lock_guard lock(mutex_);
   transactions_.erase(&transaction);
   if (committed.ok()) return {};
-  const auto type = committed.code() == StatusCode::kBusy ? duckdb::ExceptionType::TRANSACTION : duckdb::ExceptionType::IO;
+  const auto type =
+      committed.code() == StatusCode::kBusy ? duckdb::ExceptionType::TRANSACTION : duckdb::ExceptionType::IO;
   return duckdb::ErrorData(type, committed.message());
 }
 
