@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/checksum.h"
 #include "base/hash.h"
 #include "column/key_encoding.h"
+#include "parquet/checksums.h"
 #include "store/lookup.h"
 
 namespace petalite::store {
@@ -30,6 +32,8 @@ class RowsetVerifier {
     const auto file = rowset_.file();
     if (!file.ok()) return Report(file.status().message());
     file_ = *file;
+    CheckMagic();
+    CheckIndexes();
     uint64_t rows = 0;
     for (size_t group = 0; group < file_->row_groups(); ++group) {
       rows += file_->rows(group);
@@ -46,6 +50,46 @@ class RowsetVerifier {
 
   std::string Place(size_t group, size_t column) const {
     return fmt::format("{}: row group {}, column '{}'", rowset_.path(), group, table_.schema()[column].name);
+  }
+
+  // Readers look for the magic at the end; other programs may look at the beginning.
+  void CheckMagic() {
+    constexpr std::string_view kMagic = "PAR1";
+    const auto magic = ReadBytes(0, kMagic.size());
+    if (!magic.ok()) return Report(magic.status().message());
+    if (AsText(*magic) != kMagic) Report(rowset_.path() + ": offset 0: the magic 'PAR1' is damaged");
+  }
+
+  // Scans do without damaged indexes, and tell nobody.
+  void CheckIndexes() {
+    const auto& groups = file_->metadata().row_groups;
+    const auto section = file_->LoadSection(std::string(parquet::kChecksumsSection));
+    if (!section.ok()) return Report(section.status().message());
+    const auto checksums = parquet::ParseChecksums(*section, groups.size() * table_.schema().size());
+    if (!checksums.ok()) return Report(checksums.status().WithContext(rowset_.path()).message());
+    for (size_t group = 0; group < groups.size(); ++group) {
+      for (size_t column = 0; column < table_.schema().size(); ++column) {
+        const parquet::ColumnMetadata& chunk = groups[group].columns[column];
+        const parquet::ChunkChecksums& crcs = (*checksums)[group * table_.schema().size() + column];
+        const std::string place = Place(group, column);
+        CheckIndex(place, "column index", chunk.column_index_offset, chunk.column_index_length, crcs.column_index);
+        CheckIndex(place, "offset index", chunk.offset_index_offset, chunk.offset_index_length, crcs.offset_index);
+      }
+    }
+  }
+
+  void CheckIndex(const std::string& place, std::string_view what, int64_t offset, int32_t length, uint32_t crc) {
+    if (offset <= 0) return;
+    const auto bytes = ReadBytes(static_cast<uint64_t>(offset), static_cast<size_t>(std::max(length, 0)));
+    if (!bytes.ok()) return Report(bytes.status().message());
+    if (Crc32c(*bytes) != crc) Report(fmt::format("{}: the {} at offset {} is damaged", place, what, offset));
+  }
+
+  Result<ByteBuffer> ReadBytes(uint64_t offset, size_t length) {
+    ASSIGN_OR_RETURN(const auto file, fs_.Open(rowset_.path(), OpenMode::kRead));
+    ByteBuffer bytes(length);
+    RETURN_IF_ERROR(file->Read(offset, bytes));
+    return bytes;
   }
 
   void CheckChunk(size_t group, size_t column) {

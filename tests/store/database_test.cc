@@ -316,7 +316,8 @@ TEST_F(DatabaseTest, PruningByZoneFilterAndPageKeepsEveryMatch) {
   EXPECT_THAT(rows, ::testing::Contains(2000));
   auto absent = *TableScan::Start(table, {{1, Predicate::Compare(PredicateKind::kEqual, Value(TextOf(2001)))}});
   EXPECT_LE(absent->morsels(), 2u);
-  EXPECT_GE(absent->statistics().row_groups_by_filter, 13u);
+  EXPECT_GE(absent->statistics().row_groups_by_filter, 1u);  // most lie outside the zones already
+  EXPECT_GE(absent->statistics().row_groups_by_zone + absent->statistics().row_groups_by_filter, 14u);
   auto without = *TableScan::Start(table, {{1, Predicate::Compare(PredicateKind::kEqual, Value(TextOf(2001)))}}, false);
   EXPECT_EQ(without->statistics().row_groups_by_filter, 0u);
 }
