@@ -112,15 +112,14 @@ struct FaultFileSystem::Disk {
   uint64_t mutations = 0;
   uint64_t reads = 0;
   uint64_t first_failing = 0;  // 0: none
-  bool fails_on = false;       // also what comes after it
+  uint64_t failing = 0;        // how many, from it on
   Fault fault = Fault::kIoError;
   uint64_t failing_read = 0;
 
   // Counts a mutating call; true: it is to fail.
   bool Fails() {
     ++mutations;
-    if (first_failing == 0) return false;
-    return fails_on ? mutations >= first_failing : mutations == first_failing;
+    return first_failing != 0 && mutations >= first_failing && mutations - first_failing < failing;
   }
 
   Status Refusal(std::string_view action, const std::string& path) const {
@@ -285,20 +284,16 @@ class FaultFileLock : public FileLock {
 
 }  // namespace
 
-FaultFileSystem::FaultFileSystem() : disk_(std::make_shared<Disk>()) {}
+FaultFileSystem::FaultFileSystem(uint64_t seed) : disk_(std::make_shared<Disk>()) { disk_->random.seed(seed); }
 FaultFileSystem::~FaultFileSystem() = default;
 
-void FaultFileSystem::FailAt(uint64_t n, Fault fault) {
+void FaultFileSystem::FailAt(uint64_t n, Fault fault) { FailFrom(n, fault, 1); }
+
+void FaultFileSystem::FailFrom(uint64_t n, Fault fault, uint64_t count) {
   const std::lock_guard lock(disk_->mutex);
   disk_->first_failing = disk_->mutations + n;
-  disk_->fails_on = false;
+  disk_->failing = count;
   disk_->fault = fault;
-}
-
-void FaultFileSystem::FailFrom(uint64_t n, Fault fault) {
-  FailAt(n, fault);
-  const std::lock_guard lock(disk_->mutex);
-  disk_->fails_on = true;
 }
 
 void FaultFileSystem::FailReadAt(uint64_t n) {

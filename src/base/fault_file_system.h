@@ -33,13 +33,14 @@ enum class Fault {
 
 class FaultFileSystem : public FileSystem {
  public:
-  FaultFileSystem();
+  // `seed` decides what failed syncs lose.
+  explicit FaultFileSystem(uint64_t seed = 1);
   ~FaultFileSystem() override;
 
   // The n-th mutating call fails; those after it succeed.
   void FailAt(uint64_t n, Fault fault);
-  // The n-th mutating call and all after it fail.
-  void FailFrom(uint64_t n, Fault fault);
+  // `count` mutating calls fail, beginning with the n-th.
+  void FailFrom(uint64_t n, Fault fault, uint64_t count = INT64_MAX);
   // The n-th Read of a file fails with EIO.
   void FailReadAt(uint64_t n);
   // Nothing fails any more.

@@ -415,9 +415,8 @@ Status RemoveIfThere(FileSystem& fs, const std::string& path) {
 // Under another name first: a crash in the middle must not leave a catalog without tables.
 Status CreateFile(FileSystem& fs, const std::string& path) {
   const std::string unfinished = path + "-new";
-  for (const std::string& old : {unfinished, unfinished + "-journal", path + "-journal"}) {
+  for (const auto& old : {unfinished, unfinished + "-journal", path + "-journal"})
     RETURN_IF_ERROR(RemoveIfThere(fs, old));
-  }
   {
     ASSIGN_OR_RETURN(const auto connection, SqliteConnection::Open(fs, unfinished, SqliteConnection::Mode::kCreate));
     sqlite3* db = connection->db();
@@ -461,7 +460,7 @@ Status CatalogFile::Apply(const Version& before, const Version& after, const Cat
   if (!settled()) {
     return ReadOnly("{}: an earlier commit failed in a way that left its outcome open; open the database again", path_);
   }
-  const Status written = Write(before, after, counters);
+  Status written = Write(before, after, counters);
   return written.ok() ? written : Settle(written, after.commit);
 }
 
@@ -483,8 +482,10 @@ Status CatalogFile::Settle(const Status& failure, uint64_t commit) {
   const auto settle = [&]() -> Result<bool> {
     ASSIGN_OR_RETURN(auto connection, SqliteConnection::Open(fs_, path_, SqliteConnection::Mode::kWrite));
     ASSIGN_OR_RETURN(const uint64_t stored, StoredCommit(connection->db(), path_));
-    RETURN_IF_ERROR(
-        SqliteExecute(connection->db(), path_, "UPDATE meta SET value = value WHERE name = 'format_version'"));
+    // A count, because SQLite leaves a page alone that would not change.
+    RETURN_IF_ERROR(SqliteExecute(connection->db(), path_,
+                                  "INSERT INTO meta VALUES ('settled', 1) "
+                                  "ON CONFLICT (name) DO UPDATE SET value = value + 1"));
     connection_ = std::move(connection);
     return stored == commit;
   };

@@ -163,7 +163,7 @@ TEST(FaultTest, AFullDiskFailsTheOperationAndNothingElse) {
     for (const Fault fault : {Fault::kNoSpace, Fault::kShortWrite}) {
       for (uint64_t n = 1;; ++n) {
         SCOPED_TRACE(fmt::format("{}, fault {} at {}", operation.name, static_cast<int>(fault), n));
-        FaultFileSystem fs;
+        FaultFileSystem fs(seed + n);
         std::unique_ptr<Database> database;
         ASSERT_NO_FATAL_FAILURE(Prepare(fs, &database));
         const uint64_t before = fs.mutations();
@@ -191,7 +191,7 @@ TEST(FaultTest, AfterAFailureTheSameOperationSucceedsAndSurvivesACrash) {
   for (const Operation& operation : kOperations) {
     for (uint64_t n = 1;; ++n) {
       SCOPED_TRACE(fmt::format("{}, fault at {}", operation.name, n));
-      FaultFileSystem fs;
+      FaultFileSystem fs(seed + n);
       std::unique_ptr<Database> database;
       ASSERT_NO_FATAL_FAILURE(Prepare(fs, &database));
       const uint64_t before = fs.mutations();
@@ -208,6 +208,29 @@ TEST(FaultTest, AfterAFailureTheSameOperationSucceedsAndSurvivesACrash) {
   }
 }
 
+TEST(FaultTest, ADiskThatFailsForAWhileLosesNoFileThatTheCatalogNames) {
+  const uint64_t seed = TestSeed();
+  SCOPED_TRACE(SeedTrace(seed));
+  for (const Operation& operation : kOperations) {
+    bool reached = true;
+    for (uint64_t n = 1; reached; ++n) {
+      for (const uint64_t count : {1, 2, 3, 4, 6, 9}) {
+        SCOPED_TRACE(fmt::format("{}, {} faults at {}", operation.name, count, n));
+        FaultFileSystem fs(seed + n * 10 + count);
+        std::unique_ptr<Database> database;
+        ASSERT_NO_FATAL_FAILURE(Prepare(fs, &database));
+        const uint64_t before = fs.mutations();
+        fs.FailFrom(n, Fault::kIoError, count);
+        const Status outcome = operation.run(*database);
+        reached = fs.mutations() - before >= n;
+        ExpectContents(*database, outcome.ok() ? operation.after : kBefore);
+        Crash(fs, std::move(database), seed + n);
+        ExpectAfterCrash(fs, operation, outcome);
+      }
+    }
+  }
+}
+
 TEST(FaultTest, ACrashAnywhereLeavesOneStateOrTheOther) {
   const uint64_t seed = TestSeed();
   SCOPED_TRACE(SeedTrace(seed));
@@ -216,7 +239,7 @@ TEST(FaultTest, ACrashAnywhereLeavesOneStateOrTheOther) {
     for (uint64_t n = 1; reached; ++n) {
       for (uint64_t variant = 0; variant < 4; ++variant) {
         SCOPED_TRACE(fmt::format("{}, crash at {}, variant {}", operation.name, n, variant));
-        FaultFileSystem fs;
+        FaultFileSystem fs(seed * 4 + variant);
         std::unique_ptr<Database> database;
         ASSERT_NO_FATAL_FAILURE(Prepare(fs, &database));
         const uint64_t before = fs.mutations();
@@ -242,7 +265,7 @@ TEST(FaultTest, ACrashWhileADatabaseIsMadeLeavesNoneOrOne) {
   for (uint64_t n = 1; !made; ++n) {
     for (uint64_t variant = 0; variant < 4; ++variant) {
       SCOPED_TRACE(fmt::format("crash at {}, variant {}", n, variant));
-      FaultFileSystem fs;
+      FaultFileSystem fs(seed * 4 + variant);
       fs.FailFrom(n, Fault::kNoSpace);
       auto database = Database::Open("deep/folder/db", Options(fs, true));
       made = database.ok();
@@ -266,7 +289,7 @@ TEST(FaultTest, ACrashWhileADatabaseRecoversChangesNothing) {
   SCOPED_TRACE(SeedTrace(seed));
   for (uint64_t n = 1; n < 80; ++n) {
     SCOPED_TRACE(n);
-    FaultFileSystem fs;
+    FaultFileSystem fs(seed + n);
     std::unique_ptr<Database> database;
     ASSERT_NO_FATAL_FAILURE(Prepare(fs, &database));
     fs.FailFrom(n, Fault::kIoError);
