@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 
 #include "store/sqlite_statement.h"
+#include "store/sqlite_vfs.h"
 
 namespace petalite::store {
 namespace {
@@ -406,49 +407,95 @@ Status SetMeta(sqlite3* db, const std::string& path, std::string_view name, uint
   return insert.BindText(name).BindInt(static_cast<int64_t>(value)).Run();
 }
 
+Status RemoveIfThere(FileSystem& fs, const std::string& path) {
+  const Status removed = fs.Remove(path);
+  return removed.code() == StatusCode::kNotFound ? Status::Ok() : removed;
+}
+
+// Under another name first: a crash in the middle must not leave a catalog without tables.
+Status CreateFile(FileSystem& fs, const std::string& path) {
+  const std::string unfinished = path + "-new";
+  for (const auto& old : {unfinished, unfinished + "-journal", path + "-journal"})
+    RETURN_IF_ERROR(RemoveIfThere(fs, old));
+  {
+    ASSIGN_OR_RETURN(const auto connection, SqliteConnection::Open(fs, unfinished, SqliteConnection::Mode::kCreate));
+    sqlite3* db = connection->db();
+    RETURN_IF_ERROR(SqliteExecute(db, unfinished, "BEGIN"));
+    RETURN_IF_ERROR(SqliteExecute(db, unfinished, kCreate));
+    RETURN_IF_ERROR(SetMeta(db, unfinished, "format_version", kFormatVersion));
+    RETURN_IF_ERROR(SqliteExecute(db, unfinished, "COMMIT"));
+  }
+  RETURN_IF_ERROR(RemoveIfThere(fs, unfinished + "-journal"));
+  RETURN_IF_ERROR(fs.Rename(unfinished, path));
+  return fs.SyncDirectory(path.substr(0, path.rfind('/')));
+}
+
+Result<uint64_t> StoredCommit(sqlite3* db, const std::string& path) {
+  SqliteStatement select(db, path, "SELECT value FROM meta WHERE name = 'commit_number'");
+  ASSIGN_OR_RETURN(const bool row, select.Step());
+  return row ? static_cast<uint64_t>(select.Int(0)) : 0;  // none before the first commit
+}
+
 }  // namespace
+
+CatalogFile::CatalogFile(FileSystem& fs, std::string path, std::unique_ptr<SqliteConnection> connection)
+    : fs_(fs), path_(std::move(path)), connection_(std::move(connection)) {}
+
+CatalogFile::~CatalogFile() = default;
 
 Result<std::unique_ptr<CatalogFile>> CatalogFile::Open(FileSystem& fs, const std::string& path, bool read_only,
                                                        bool create) {
-  sqlite3* db = nullptr;
-  const int flags = (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | (create ? SQLITE_OPEN_CREATE : 0) |
-                    SQLITE_OPEN_NOMUTEX;
-  const int opened = sqlite3_open_v2(path.c_str(), &db, flags, nullptr);
-  std::unique_ptr<CatalogFile> file(new CatalogFile(path, db));
-  if (opened != SQLITE_OK) return SqliteError(db, path);
-  // LOCK keeps other processes away; the rollback journal is deleted at each commit, which makes the commit durable.
-  RETURN_IF_ERROR(SqliteExecute(db, path, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL"));
-  if (create) {
-    RETURN_IF_ERROR(SqliteExecute(db, path, "BEGIN"));
-    RETURN_IF_ERROR(SqliteExecute(db, path, kCreate));
-    RETURN_IF_ERROR(SetMeta(db, path, "format_version", kFormatVersion));
-    RETURN_IF_ERROR(SqliteExecute(db, path, "COMMIT"));
-  }
-  RETURN_IF_ERROR(CheckFormatVersion(db, path));
-  return file;
+  if (create) RETURN_IF_ERROR(CreateFile(fs, path));
+  const auto mode = read_only ? SqliteConnection::Mode::kRead : SqliteConnection::Mode::kWrite;
+  ASSIGN_OR_RETURN(auto connection, SqliteConnection::Open(fs, path, mode));
+  RETURN_IF_ERROR(CheckFormatVersion(connection->db(), path));
+  return std::unique_ptr<CatalogFile>(new CatalogFile(fs, path, std::move(connection)));
 }
 
-CatalogFile::~CatalogFile() { sqlite3_close(db_); }
-
 Result<std::shared_ptr<const Version>> CatalogFile::Load(const MakeRowset& make_rowset, CatalogCounters* counters) {
-  return Loader(db_, path_, make_rowset).Load(counters);
+  return Loader(connection_->db(), path_, make_rowset).Load(counters);
 }
 
 Status CatalogFile::Apply(const Version& before, const Version& after, const CatalogCounters& counters) {
-  RETURN_IF_ERROR(SqliteExecute(db_, path_, "BEGIN IMMEDIATE"));
-  const auto write = [&]() -> Status {
-    RETURN_IF_ERROR(DifferenceWriter(db_, path_).Write(before, after));
-    RETURN_IF_ERROR(SetMeta(db_, path_, "commit_number", after.commit));
-    RETURN_IF_ERROR(SetMeta(db_, path_, "next_table_id", counters.next_table_id));
-    RETURN_IF_ERROR(SetMeta(db_, path_, "next_rowset_id", counters.next_rowset_id));
-    return SqliteExecute(db_, path_, "COMMIT");
-  };
-  const Status written = write();
-  if (!written.ok() && sqlite3_get_autocommit(db_) == 0) {
-    // A rollback that fails leaves its journal, from which the next open restores what was there.
-    (void)SqliteExecute(db_, path_, "ROLLBACK");
+  if (!settled()) {
+    return ReadOnly("{}: an earlier commit failed in a way that left its outcome open; open the database again", path_);
   }
-  return written;
+  Status written = Write(before, after, counters);
+  return written.ok() ? written : Settle(written, after.commit);
+}
+
+Status CatalogFile::Write(const Version& before, const Version& after, const CatalogCounters& counters) {
+  sqlite3* db = connection_->db();
+  RETURN_IF_ERROR(SqliteExecute(db, path_, "BEGIN IMMEDIATE"));
+  RETURN_IF_ERROR(DifferenceWriter(db, path_).Write(before, after));
+  RETURN_IF_ERROR(SetMeta(db, path_, "commit_number", after.commit));
+  RETURN_IF_ERROR(SetMeta(db, path_, "next_table_id", counters.next_table_id));
+  RETURN_IF_ERROR(SetMeta(db, path_, "next_rowset_id", counters.next_rowset_id));
+  return SqliteExecute(db, path_, "COMMIT");
+}
+
+// Finds out what became of a commit that failed: the failing step may have been the last, so that the file holds it. A
+// new connection takes what file and journal say; then another transaction, which writes the journal anew, makes that
+// durable: a sync that succeeds the second time proves nothing, as the system may have dropped what the first left.
+Status CatalogFile::Settle(const Status& failure, uint64_t commit) {
+  connection_ = nullptr;
+  const auto settle = [&]() -> Result<bool> {
+    ASSIGN_OR_RETURN(auto connection, SqliteConnection::Open(fs_, path_, SqliteConnection::Mode::kWrite));
+    ASSIGN_OR_RETURN(const uint64_t stored, StoredCommit(connection->db(), path_));
+    // A count, because SQLite leaves a page alone that would not change.
+    RETURN_IF_ERROR(SqliteExecute(connection->db(), path_,
+                                  "INSERT INTO meta VALUES ('settled', 1) "
+                                  "ON CONFLICT (name) DO UPDATE SET value = value + 1"));
+    connection_ = std::move(connection);
+    return stored == commit;
+  };
+  const Result<bool> committed = settle();
+  if (!committed.ok()) {
+    return Status(failure.code(), fmt::format("{}; whether the commit is durable shows when the database is opened "
+                                              "again, until when it is read-only",
+                                              failure.message()));
+  }
+  return *committed ? Status::Ok() : failure;
 }
 
 }  // namespace petalite::store

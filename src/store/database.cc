@@ -32,6 +32,24 @@ Result<bool> IsFresh(FileSystem& fs, const std::string& path) {
   });
 }
 
+std::string Parent(const std::string& path) {
+  const size_t end = path.find_last_not_of('/');
+  if (end == std::string::npos) return "/";
+  const size_t slash = path.rfind('/', end);
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Makes a folder and those above it where they are missing, so that they survive a crash.
+Status CreateDurably(FileSystem& fs, const std::string& path) {
+  ASSIGN_OR_RETURN(const bool exists, fs.Exists(path));
+  if (exists) return Status::Ok();
+  const std::string parent = Parent(path);
+  RETURN_IF_ERROR(CreateDurably(fs, parent));
+  RETURN_IF_ERROR(fs.CreateDirectories(path));
+  return fs.SyncDirectory(parent);
+}
+
 Result<std::unique_ptr<FileLock>> LockWithin(FileSystem& fs, const std::string& path, LockMode mode, double seconds) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   for (;;) {
@@ -81,7 +99,7 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, const 
 
   ASSIGN_OR_RETURN(bool exists, fs.Exists(path));
   if (!exists && !options.create) return NotFound("{}: there is no such database", path);
-  if (!exists) RETURN_IF_ERROR(fs.CreateDirectories(path));
+  if (!exists) RETURN_IF_ERROR(CreateDurably(fs, path));
   ASSIGN_OR_RETURN(exists, fs.Exists(CatalogPath(path)));
   if (!exists) {
     ASSIGN_OR_RETURN(const bool fresh, IsFresh(fs, path));
@@ -94,8 +112,8 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, const 
                                                options.wait_seconds));
   ASSIGN_OR_RETURN(exists, fs.Exists(CatalogPath(path)));  // another process may have made it meanwhile
   if (!exists) {
-    RETURN_IF_ERROR(fs.CreateDirectories(path + "/data"));
-    RETURN_IF_ERROR(fs.SyncDirectory(path));
+    RETURN_IF_ERROR(CreateDurably(fs, path + "/data"));
+    RETURN_IF_ERROR(fs.SyncDirectory(Parent(path)));  // an attempt that failed may have left the folder unsynced
   }
   ASSIGN_OR_RETURN(database->catalog_, CatalogFile::Open(fs, CatalogPath(path), options.read_only, !exists));
   CatalogCounters counters;

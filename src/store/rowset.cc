@@ -35,18 +35,15 @@ Rowset::~Rowset() {
 }
 
 Result<const parquet::FileReader*> Rowset::file() const {
-  std::call_once(opened_, [this] {
-    auto opened = parquet::FileReader::Open(fs_, path_, {.schema = schema_, .footer_crc = info_.footer_crc});
-    if (opened.ok()) {
-      file_ = *std::move(opened);
-      const auto& entries = file_->metadata().key_value;
-      pages_aligned_ = std::any_of(entries.begin(), entries.end(),
-                                   [](const auto& entry) { return entry.first == "petalite.checksums"; });
-    } else {
-      open_status_ = opened.status();
-    }
-  });
-  if (file_ == nullptr) return open_status_;
+  if (const auto* opened = opened_.load(std::memory_order_acquire)) return opened;
+  const std::lock_guard lock(open_mutex_);
+  if (file_ == nullptr) {
+    ASSIGN_OR_RETURN(file_, parquet::FileReader::Open(fs_, path_, {.schema = schema_, .footer_crc = info_.footer_crc}));
+    const auto& entries = file_->metadata().key_value;
+    pages_aligned_ = std::any_of(entries.begin(), entries.end(),
+                                 [](const auto& entry) { return entry.first == "petalite.checksums"; });
+    opened_.store(file_.get(), std::memory_order_release);
+  }
   return file_.get();
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,7 @@ class Rowset {
   const RowsetInfo& info() const { return info_; }
   const std::string& path() const { return path_; }
 
-  // The open file; opened on first use.
+  // The open file; opened on first use. An attempt that fails is not the last: the disk's trouble may pass.
   Result<const parquet::FileReader*> file() const;
   // Whether pages of all columns break at the same rows: true of every file that Petalite wrote. After file().
   bool pages_aligned() const { return pages_aligned_; }
@@ -81,10 +82,10 @@ class Rowset {
   const Schema schema_;
   PageCache* const cache_;
   const uint64_t cache_number_;
-  mutable std::once_flag opened_;
+  mutable std::mutex open_mutex_;  // guards the making of the next three
   mutable std::shared_ptr<const parquet::FileReader> file_;
-  mutable Status open_status_;
   mutable bool pages_aligned_ = false;
+  mutable std::atomic<const parquet::FileReader*> opened_{nullptr};  // set last: whoever sees it sees the others
   mutable std::vector<FilterCounters> filter_counters_;
   mutable FilterCounters key_filter_counters_;
   std::atomic<bool> obsolete_{false};

@@ -1,9 +1,15 @@
 #include "store/sqlite_statement.h"
 
+#include "store/sqlite_vfs.h"
+
 namespace petalite::store {
 
 Status SqliteError(sqlite3* db, const std::string& path) {
   const int code = sqlite3_errcode(db);
+  // SQLite only says "disk I/O error"; a file's own error may also be an old one that it lived with.
+  const Status file_error = TakeFileError(db);
+  const bool of_file = code == SQLITE_IOERR || code == SQLITE_CANTOPEN || code == SQLITE_FULL;
+  if (of_file && !file_error.ok()) return file_error;
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) return Corruption("{}: {}", path, sqlite3_errmsg(db));
   if (code == SQLITE_READONLY) return ReadOnly("{}: {}", path, sqlite3_errmsg(db));
   return IoError("{}: {}", path, sqlite3_errmsg(db));

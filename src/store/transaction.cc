@@ -321,7 +321,13 @@ Status Database::Publish(Transaction& transaction) {
     ASSIGN_OR_RETURN(next, Rebase(*transaction.base_, *transaction.view_, *current).Run());
   }
   next->commit = current->commit + 1;
-  RETURN_IF_ERROR(catalog_->Apply(*current, *next, {next_table_id_, next_rowset_id_}));
+  const bool was_settled = catalog_->settled();
+  const Status applied = catalog_->Apply(*current, *next, {next_table_id_, next_rowset_id_});
+  if (!applied.ok()) {
+    // The catalog may name the files after all: the next open decides.
+    if (was_settled && !catalog_->settled()) transaction.written_.clear();
+    return applied;
+  }
   // Rowsets that the new version does not name go when the last reader of an older one is done.
   std::set<const Rowset*> named;
   for (const auto& [_, table] : ById(*next)) {

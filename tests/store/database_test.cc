@@ -5,12 +5,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include "column/key_encoding.h"
 #include "store/appender.h"
 #include "store/lookup.h"
 #include "store/scan.h"
+#include "store/sqlite_statement.h"
+#include "store/sqlite_vfs.h"
 #include "store/verify.h"
 #include "temporary_folder.h"
 
@@ -290,11 +291,11 @@ TEST_F(DatabaseTest, RefusesANewerFormatVersionAndADamagedCatalog) {
     const auto database = MustOpen();
   }
   const std::string catalog = folder_ / "db/catalog.sqlite";
-  sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open(catalog.c_str(), &db), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(db, "UPDATE meta SET value = 99 WHERE name = 'format_version'", nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(db);
+  {
+    const auto connection = *SqliteConnection::Open(PosixFileSystem(), catalog, SqliteConnection::Mode::kWrite);
+    ASSERT_TRUE(
+        SqliteExecute(connection->db(), catalog, "UPDATE meta SET value = 99 WHERE name = 'format_version'").ok());
+  }
   EXPECT_THAT(Database::Open(folder_ / "db", {}).status().message(), HasSubstr("format version 99"));
   std::ofstream(catalog, std::ios::binary) << std::string(4096, 'x');
   EXPECT_THAT(Database::Open(folder_ / "db", {}).status().message(), HasSubstr("catalog.sqlite"));
@@ -315,7 +316,8 @@ TEST_F(DatabaseTest, PruningByZoneFilterAndPageKeepsEveryMatch) {
   EXPECT_THAT(rows, ::testing::Contains(2000));
   auto absent = *TableScan::Start(table, {{1, Predicate::Compare(PredicateKind::kEqual, Value(TextOf(2001)))}});
   EXPECT_LE(absent->morsels(), 2u);
-  EXPECT_GE(absent->statistics().row_groups_by_filter, 1u);
+  EXPECT_GE(absent->statistics().row_groups_by_filter, 1u);  // most lie outside the zones already
+  EXPECT_GE(absent->statistics().row_groups_by_zone + absent->statistics().row_groups_by_filter, 14u);
   auto without = *TableScan::Start(table, {{1, Predicate::Compare(PredicateKind::kEqual, Value(TextOf(2001)))}}, false);
   EXPECT_EQ(without->statistics().row_groups_by_filter, 0u);
 }
