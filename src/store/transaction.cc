@@ -340,8 +340,10 @@ Status Database::Publish(Transaction& transaction) {
   };
   for (const auto& [_, table] : ById(*current)) drop_unnamed(table->rowsets());
   drop_unnamed(transaction.written_);
+  // The old version goes after the lock is released: with it may go files.
+  std::shared_ptr<const Version> published = std::move(next);
   const std::lock_guard version_lock(version_mutex_);
-  current_ = std::move(next);
+  current_.swap(published);
   return Status::Ok();
 }
 
