@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/engine.h"
 #include "cli/output.h"
+#include "cli/table_name.h"
 #include "column/key_encoding.h"
 #include "store/lookup.h"
 
@@ -19,12 +20,6 @@ struct Options {
   std::vector<std::string> columns;
   std::string format = "table";
 };
-
-store::TableName ParseTableName(const std::string& text) {
-  const size_t dot = text.find('.');
-  if (dot == std::string::npos) return {"main", text};
-  return {text.substr(0, dot), text.substr(dot + 1)};
-}
 
 // The fields of one CSV record: a composite key.
 std::vector<std::string> SplitKey(const std::string& text) {

@@ -7,10 +7,10 @@
 
 #include "duckdb/main/connection.hpp"
 #include "duckdb/main/materialized_query_result.hpp"
-#include "duckdb/parser/qualified_name.hpp"
 
 #include "cli/command.h"
 #include "cli/engine.h"
+#include "cli/table_name.h"
 #include "store/options.h"
 
 namespace petalite::cli {
@@ -103,15 +103,15 @@ class Importer {
  public:
   Importer(Engine& engine, const Options& options, std::string relation, bool typed)
       : engine_(engine), options_(options), relation_(std::move(relation)), typed_(typed) {
-    const auto name = duckdb::QualifiedName::Parse(options.table);
-    table_ = (name.schema.empty() ? "" : QuoteName(name.schema) + ".") + QuoteName(name.name);
+    const store::TableName name = ParseTableName(options.table);
+    table_ = QuoteName(name.schema) + "." + QuoteName(name.table);
     schema_ = name.schema;
   }
 
   // Rows that went in.
   Result<int64_t> Run() {
     engine_.Execute("BEGIN");
-    if (!schema_.empty()) engine_.Execute("CREATE SCHEMA IF NOT EXISTS " + QuoteName(schema_));
+    engine_.Execute("CREATE SCHEMA IF NOT EXISTS " + QuoteName(schema_));
     if (options_.mode == "append") {
       RETURN_IF_ERROR(CheckSameColumns());
     } else {

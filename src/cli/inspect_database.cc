@@ -1,6 +1,7 @@
 #include "base/nearest.h"
 #include "cli/engine.h"
 #include "cli/inspect.h"
+#include "cli/table_name.h"
 #include "column/key_encoding.h"
 #include "store/database.h"
 
@@ -91,12 +92,6 @@ Status NoSuchTable(const InspectOptions& options, const store::Version& version)
   const std::vector<std::string_view> views(names.begin(), names.end());
   return NotFound("{}: there is no table '{}'; the nearest is '{}'", options.path, options.table,
                   NearestName(options.table, views));
-}
-
-store::TableName ParseTableName(const std::string& text) {
-  const size_t dot = text.find('.');
-  if (dot == std::string::npos) return {"main", text};
-  return {text.substr(0, dot), text.substr(dot + 1)};
 }
 
 }  // namespace
