@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/engine.h"
 #include "cli/table_name.h"
+#include "parquet/reader.h"
 #include "store/options.h"
 
 namespace petalite::cli {
@@ -181,6 +182,21 @@ class Importer {
   std::string schema_;
 };
 
+// DuckDB's Parquet reader, which brings the rows in, does not look at page checksums. `pattern`: a file or a glob.
+Status CheckParquet(Engine& engine, const std::string& pattern) {
+  const auto files = engine.connection().Query(fmt::format("SELECT file FROM glob({})", QuoteText(pattern)));
+  if (files->HasError()) files->GetErrorObject().Throw();
+  for (const auto& row : *files) {
+    ASSIGN_OR_RETURN(const auto reader, parquet::FileReader::Open(PosixFileSystem(), row.GetValue<duckdb::string>(0)));
+    for (size_t group = 0; group < reader->row_groups(); ++group) {
+      for (size_t column = 0; column < reader->columns().size(); ++column) {
+        if (reader->columns()[column].support.ok()) RETURN_IF_ERROR(reader->CheckPages(group, column));
+      }
+    }
+  }
+  return Status::Ok();
+}
+
 int RunImport(const Options& options, const CommonOptions& common) {
   if (common.read_only) return Fail(ReadOnly("import writes; it cannot be --read-only"));
   if (!options.with.empty() && options.mode == "append") {
@@ -207,6 +223,11 @@ int RunImport(const Options& options, const CommonOptions& common) {
   {
     Engine reader;
     (void)Describe(reader, relation);
+    if (*format == "parquet") {
+      for (const std::string& file : files) {
+        if (const Status checked = CheckParquet(reader, file); !checked.ok()) return Fail(checked);
+      }
+    }
   }
   Engine engine(options.database, common, true);
   const auto rows = Importer(engine, options, relation, *format == "parquet").Run();

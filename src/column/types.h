@@ -1,20 +1,20 @@
-// The types of columns, and how their values lie in memory.
+// The types of columns, and how their values lie in memory:
 //
-// | type                              | layout |
-// |-----------------------------------|--------------------------------------------------------------------------|
-// | bool                              | one byte, 0 or 1 | | int8…int64, uint8…uint64          | 1,
-// 2, 4, 8 bytes                                                         | | float, double | IEEE
-// 754                                                                 | | decimal(p, s) | the
-// unscaled integer: p ≤ 4: 2 bytes, ≤ 9: 4, ≤ 18: 8, ≤ 38: Int128       | | date | int32, days
-// since 1970-01-01                                             | | time | int64, microseconds since
-// midnight                                       | | timestamp(unit), timestamptz      | int64 in
-// the unit (s, ms, µs, ns) since 1970-01-01 00:00:00 (UTC for tz) | | string, binary, json |
-// StringRef; string and json hold valid UTF-8                              | | uuid | Int128: the
-// 16 big-endian bytes as an unsigned number, top bit flipped   | | interval | Interval: months,
-// days, microseconds                                     |
+//   bool                    one byte, 0 or 1
+//   int8…int64              1, 2, 4, 8 bytes, two's complement
+//   uint8…uint64            1, 2, 4, 8 bytes
+//   float, double           IEEE 754
+//   decimal(p, s)           the unscaled integer: p ≤ 4: 2 bytes, ≤ 9: 4, ≤ 18: 8, ≤ 38: Int128
+//   date                    int32, days since 1970-01-01
+//   time                    int64, microseconds since midnight
+//   timestamp, timestamptz  int64 in the unit (s, ms, µs, ns) since 1970-01-01 00:00:00 (UTC for tz)
+//   string, binary, json    StringRef; string and json hold valid UTF-8
+//   uuid                    Int128: the 16 big-endian bytes as an unsigned number, top bit flipped
+//   interval                Interval: months, days, microseconds
 //
-// All layouts are little-endian and match DuckDB's vectors. Numbers of persistent enums are never
-// reused.
+// All layouts are little-endian and match DuckDB's vectors.
+//
+// Numbers of persistent enums are never reused.
 
 #pragma once
 

@@ -93,7 +93,8 @@ Result<Value> ParseBinary(std::string_view text) {
 
 std::string FormatDecimal(const Type& type, int128_t unscaled) {
   const bool negative = unscaled < 0;
-  auto magnitude = static_cast<unsigned __int128>(negative ? -unscaled : unscaled);
+  auto magnitude = static_cast<unsigned __int128>(unscaled);
+  if (negative) magnitude = -magnitude;  // unsigned, because the smallest number has no counterpart
   std::string digits;
   do {
     digits.push_back(static_cast<char>('0' + static_cast<int>(magnitude % 10)));

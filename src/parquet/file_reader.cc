@@ -128,6 +128,22 @@ class FileReaderImpl final : public FileReader {
     return decoded;
   }
 
+  Status CheckPages(size_t row_group, size_t column) const override {
+    ASSIGN_OR_RETURN(const auto pages, LoadPages(row_group, column));
+    ByteBuffer raw;
+    size_t header_size = 0;
+    const auto check = [&](FileRange range) -> Status {
+      const auto header = ReadPage(range, nullptr, &raw, &header_size);
+      return header.ok() ? Status::Ok() : InPage(header.status(), column, range.offset);
+    };
+    const FileRange dictionary = DictionaryRange(Chunk(row_group, column), *pages);
+    if (dictionary.size != 0) RETURN_IF_ERROR(check(dictionary));
+    for (const PageLocation& page : pages->locations) {
+      RETURN_IF_ERROR(check({static_cast<uint64_t>(page.offset), static_cast<uint64_t>(page.compressed_size)}));
+    }
+    return Status::Ok();
+  }
+
   Result<ByteBuffer> LoadSection(const std::string& name) const override {
     const std::string key = std::string(kSectionKeyPrefix) + name;
     const auto& pairs = metadata_.key_value;

@@ -86,6 +86,9 @@ class FileReader {
 
   // The bytes of FileWriter::AddSection, checked; kNotFound without such a section.
   virtual Result<ByteBuffer> LoadSection(const std::string& name) const = 0;
+
+  // Reads a chunk's pages without decoding them: their CRCs, where the file has them, and their headers.
+  virtual Status CheckPages(size_t row_group, size_t column) const = 0;
 };
 
 // False only if the filter proves that no value satisfies the predicate (equality and IN; others

@@ -148,6 +148,13 @@ def test_encrypted_files_are_refused(db):
             assert "ncrypt" in error("import", db, "t", os.path.join(folder, name), "--format", "parquet")
 
 
+def test_a_page_with_a_wrong_crc_is_refused(db):
+    path = os.path.join(os.path.dirname(__file__), "../data/parquet-testing/datapage_v1-corrupt-checksum.parquet")
+    message = error("import", db, "t", path)
+    assert "datapage_v1-corrupt-checksum.parquet" in message and "checksum is wrong" in message
+    assert not db.exists()
+
+
 def test_usage_errors_have_status_2():
     petalite("frobnicate", status=2)
     petalite("sql", "db", status=2)
