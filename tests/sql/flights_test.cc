@@ -19,9 +19,9 @@ constexpr const char* kQuestions[] = {
     "SELECT origin, count(*), avg(delay), max(distance) FROM {} GROUP BY origin ORDER BY ALL",
     "SELECT date_trunc('month', date) AS m, count(*), sum(delay) FROM {} GROUP BY m ORDER BY m",
     "SELECT * FROM {} WHERE origin = 'HNL' AND destination = 'LAX' AND delay > 60 ORDER BY ALL",
-    "SELECT count(*) FROM {} WHERE origin IN ('SFO', 'XXX', 'OAK') OR destination LIKE 'S%'",
+    "SELECT count(*) FROM {} WHERE origin IN ('SFO', 'QQQ', 'OAK') OR destination LIKE 'S%'",
     "SELECT count(*), sum(delay) FROM {} WHERE date BETWEEN '2001-03-01' AND '2001-03-02'",
-    "SELECT count(*) FROM {} WHERE origin = 'XXX'",
+    "SELECT count(*) FROM {} WHERE origin = 'QQQ'",
     "SELECT a.origin, count(*) FROM (SELECT * FROM {} WHERE delay > 600) a JOIN (SELECT DISTINCT destination FROM {} "
     "WHERE distance > 4000) b ON a.origin = b.destination GROUP BY ALL ORDER BY ALL",
     "SELECT origin, destination, delay FROM {} ORDER BY delay DESC, origin, destination, date LIMIT 10",
