@@ -1,4 +1,4 @@
-#include <clocale>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 
@@ -17,14 +17,26 @@ const std::map<std::string, petalite::LogLevel> kLogLevels = {{"debug", petalite
                                                               {"error", petalite::LogLevel::kError},
                                                               {"off", petalite::LogLevel::kOff}};
 
+// Seconds; no text stands for as long as it takes.
+double ParseWait(const std::string& text) {
+  constexpr double kForever = 1e9;
+  if (text.empty()) return kForever;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0 && seconds <= kForever)) {
+    throw CLI::ValidationError("--wait", "'" + text + "' is not a number of seconds");
+  }
+  return seconds;
+}
+
 void AddCommonOptions(CLI::App& app, petalite::cli::CommonOptions& common) {
   for (CLI::App* command : app.get_subcommands({})) {
     command->add_flag("--read-only", common.read_only, "Open the database for reading; many processes may");
     command
-        ->add_option("--wait", common.wait_seconds,
-                     "Wait this long for a database that another process holds (alone: forever)")
+        ->add_option_function<std::string>(
+            "--wait", [&common](const std::string& text) { common.wait_seconds = ParseWait(text); },
+            "Wait this long for a database that another process holds; alone, as long as it takes")
         ->expected(0, 1)
-        ->default_str("")
         ->type_name("SECONDS");
     command->add_option("--set", common.settings, "Database option: cache_bytes, memory_limit, threads")
         ->type_name("NAME=VALUE");

@@ -174,6 +174,16 @@ void WriteParquet(duckdb::Connection& connection, const std::string& select) {
   CopyFileOut(path);
 }
 
+// Plans are drawings of several lines: the last column as it stands.
+void WritePlan(duckdb::ClientContext& context, duckdb::QueryResult& result) {
+  while (auto chunk = FetchChunk(result)) {
+    const ChunkText text(context, *chunk);
+    for (size_t row = 0; row < chunk->size(); ++row) {
+      WriteOut(std::string(text.Get(chunk->ColumnCount() - 1, row).value_or("")) + "\n");
+    }
+  }
+}
+
 // The statement's own text, without its final semicolon.
 std::string TextOf(const duckdb::SQLStatement& statement) {
   std::string text = statement.query.substr(statement.stmt_location, statement.stmt_length);
@@ -185,6 +195,7 @@ std::string TextOf(const duckdb::SQLStatement& statement) {
 
 void RunStatement(duckdb::Connection& connection, duckdb::unique_ptr<duckdb::SQLStatement> statement, Format format) {
   const bool is_select = statement->type == duckdb::StatementType::SELECT_STATEMENT;
+  const bool is_explain = statement->type == duckdb::StatementType::EXPLAIN_STATEMENT;
   if (is_select && format == Format::kParquet) return WriteParquet(connection, TextOf(*statement));
   duckdb::unique_ptr<duckdb::QueryResult> result;
   const bool json = format == Format::kJson || format == Format::kNdjson;
@@ -200,8 +211,9 @@ void RunStatement(duckdb::Connection& connection, duckdb::unique_ptr<duckdb::SQL
     return;
   }
   if (is_select && json) return WriteJson(*connection.context, *result, format == Format::kJson);
+  if (is_explain) return WritePlan(*connection.context, *result);
   if (format == Format::kCsv) return WriteCsv(*connection.context, *result);
-  WriteTable(*connection.context, *result);  // EXPLAIN, PRAGMA and the like in any other format
+  WriteTable(*connection.context, *result);  // PRAGMA and the like in any other format
 }
 
 }  // namespace

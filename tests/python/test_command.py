@@ -95,6 +95,12 @@ def test_formats(db, parquet, tmp_path):
     assert petalite("sql", db, "-f", script, "--format", "csv").stdout == "n\n3\n"
 
 
+def test_plans_show_what_was_pruned(db, parquet):
+    petalite("import", db, "t", parquet)
+    plan = petalite("sql", db, "EXPLAIN ANALYZE SELECT * FROM t WHERE name = 'b'").stdout
+    assert "Row Groups:" in plan and "pruned by" in plan and len(plan.splitlines()) > 20
+
+
 def test_other_readers_read_the_files(db, parquet):
     petalite("import", db, "t", parquet, "--key", "id")
     path = rows(db, "SELECT path FROM petalite_rowsets('t')")[0]["path"]
@@ -159,6 +165,7 @@ def test_usage_errors_have_status_2():
     petalite("frobnicate", status=2)
     petalite("sql", "db", status=2)
     petalite("import", "db", "t", "f", "--mode", "merge", status=2)
+    petalite("sql", "db", "SELECT 1", "--wait", "soon", status=2)
     for command in ("import", "sql", "shell", "get", "inspect", "verify"):
         assert "DB" in petalite(command, "--help").stdout
     assert petalite("--version").stdout.startswith("petalite 0.")
@@ -180,7 +187,12 @@ def test_a_database_in_use_names_its_process(db, parquet):
                 break
             time.sleep(0.05)
         assert f"process {shell.pid}" in error("sql", db, "FROM t")
+        assert f"process {shell.pid}" in error("sql", db, "FROM t", "--wait", "0.2")
+        waiting = subprocess.Popen([PETALITE, "sql", db, "FROM t", "--wait"], stdout=subprocess.DEVNULL)
+        time.sleep(0.5)
+        assert waiting.poll() is None
         shell.stdin.close()
+        assert waiting.wait(20) == 0
         assert shell.wait(20) == 0
         petalite("sql", db, "FROM t")
     finally:
