@@ -31,6 +31,8 @@ namespace {
 
 [[noreturn]] void ThrowUnsupported(const char* what) { Throw(Unsupported("a Petalite database has no {}", what)); }
 
+constexpr const char* kNoIndexes = "indexes: every column has a filter, and a table its primary key";
+
 PetaliteTransaction& TransactionOf(duckdb::CatalogTransaction transaction, duckdb::Catalog& catalog) {
   return PetaliteTransaction::Get(transaction.GetContext(), catalog);
 }
@@ -187,7 +189,7 @@ void PetaliteSchema::Alter(duckdb::CatalogTransaction catalog_transaction, duckd
 
 optional_ptr<CatalogEntry> PetaliteSchema::CreateIndex(duckdb::CatalogTransaction, duckdb::CreateIndexInfo&,
                                                        duckdb::TableCatalogEntry&) {
-  ThrowUnsupported("indexes: every column has a filter, and a table its primary key");
+  ThrowUnsupported(kNoIndexes);
 }
 optional_ptr<CatalogEntry> PetaliteSchema::CreateFunction(duckdb::CatalogTransaction, duckdb::CreateFunctionInfo&) {
   ThrowUnsupported("functions of its own");
@@ -288,6 +290,12 @@ void PetaliteCatalog::DropSchema(duckdb::ClientContext& context, duckdb::DropInf
   const bool exists = transaction.version().FindSchema(info.name) != nullptr;
   if (!exists && info.if_not_found == duckdb::OnEntryNotFound::RETURN_NULL) return;
   ThrowIfError(transaction.Write().DropSchema(info.name, info.cascade));
+}
+
+duckdb::unique_ptr<duckdb::LogicalOperator> PetaliteCatalog::BindCreateIndex(
+    duckdb::Binder& binder, duckdb::CreateStatement& statement, duckdb::TableCatalogEntry& table,
+    duckdb::unique_ptr<duckdb::LogicalOperator> plan) {
+  ThrowUnsupported(kNoIndexes);
 }
 
 duckdb::ErrorData PetaliteCatalog::SupportsCreateTable(duckdb::BoundCreateTableInfo& info) {

@@ -104,6 +104,10 @@ class PetaliteCatalog : public duckdb::Catalog {
                                        duckdb::LogicalDelete& op, duckdb::PhysicalOperator& plan) override;
   duckdb::PhysicalOperator& PlanUpdate(duckdb::ClientContext& context, duckdb::PhysicalPlanGenerator& planner,
                                        duckdb::LogicalUpdate& op, duckdb::PhysicalOperator& plan) override;
+  // CREATE INDEX is refused here, before DuckDB asks the scan for row ids.
+  duckdb::unique_ptr<duckdb::LogicalOperator> BindCreateIndex(
+      duckdb::Binder& binder, duckdb::CreateStatement& statement, duckdb::TableCatalogEntry& table,
+      duckdb::unique_ptr<duckdb::LogicalOperator> plan) override;
   duckdb::ErrorData SupportsCreateTable(duckdb::BoundCreateTableInfo& info) override;
   duckdb::DatabaseSize GetDatabaseSize(duckdb::ClientContext& context) override;
   bool InMemory() override { return false; }

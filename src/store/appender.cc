@@ -124,6 +124,7 @@ class KeyedAppender : public TableAppender {
     std::vector<ColumnView> key_columns;
     for (const size_t column : table().key()) {
       key_columns.push_back(columns[column]);
+      if (columns[column].validity == nullptr) continue;
       for (size_t row = 0; row < rows; ++row) {
         if (columns[column].IsValid(row)) continue;
         return InvalidArgument("row {}: key column '{}' is null", rows_ + row, table().schema()[column].name);

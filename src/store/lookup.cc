@@ -92,6 +92,7 @@ Result<std::optional<RowPosition>> FindKey(const Table& table, std::string_view 
 }
 
 Result<std::optional<FoundKey>> FindFirstPresent(const Table& table, std::span<const std::string_view> encoded_keys) {
+  if (table.rowsets().empty()) return std::optional<FoundKey>();
   std::vector<uint64_t> hashes;
   hashes.reserve(encoded_keys.size());
   for (const std::string_view key : encoded_keys) hashes.push_back(Xxh64(key));

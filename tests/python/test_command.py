@@ -171,6 +171,19 @@ def test_usage_errors_have_status_2():
     assert petalite("--version").stdout.startswith("petalite 0.")
 
 
+def test_options_that_do_not_fit_are_named(db, parquet, tmp_path):
+    petalite("import", db, "t", parquet)
+    assert "unknown option 'colour'" in error("sql", db, "FROM t", "--set", "colour=3")
+    assert "not a whole number" in error("sql", db, "FROM t", "--set", "threads=many")
+    assert "--with sets options of a new table" in error("import", db, "t", parquet, "--mode", "append", "--with", "codec=zstd")
+    assert "read-only" in error("import", db, "u", parquet, "--read-only")
+    csv = tmp_path / "x.csv"
+    csv.write_text("a\n1\n")
+    assert "one after another" in error("import", db, "u", parquet, csv)
+    assert "has no primary key" in error("get", db, "t", "1")
+    assert "nope" in error("import", db, "k", parquet, "--key", "nope")
+
+
 def test_what_is_no_database_is_said(tmp_path):
     (tmp_path / "x").write_text("x")
     assert "not a Petalite database" in error("sql", tmp_path, "SELECT 1")

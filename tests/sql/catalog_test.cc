@@ -88,6 +88,13 @@ TEST_F(CatalogTest, MistakesAreNamed) {
   EXPECT_THAT(Error("CREATE TABLE p.t (a INTEGER)"), HasSubstr("exists"));
   EXPECT_THAT(Error("UPDATE p.t SET b = 'z'"), HasSubstr("UPDATE is not supported"));
   EXPECT_THAT(Error("DELETE FROM p.t"), HasSubstr("DELETE is not supported"));
+  EXPECT_THAT(Error("INSERT INTO p.t VALUES (9, 'n') RETURNING a"), HasSubstr("RETURNING is not supported"));
+  EXPECT_THAT(Error("CREATE INDEX i ON p.t (b)"), HasSubstr("no indexes"));
+  EXPECT_THAT(Error("CREATE SEQUENCE p.s"), HasSubstr("no sequences"));
+  EXPECT_THAT(Error("DROP SCHEMA p.none"), HasSubstr("none"));
+  EXPECT_THAT(Error("ALTER TABLE p.t ADD COLUMN c INTEGER"), HasSubstr("this ALTER TABLE is not supported"));
+  EXPECT_THAT(Error("CREATE VIEW p.t AS SELECT 1"), HasSubstr("t"));
+  EXPECT_THAT(Error("ATTACH 'x' AS q (TYPE petalite, colour 3)"), HasSubstr("unknown option 'colour'"));
   EXPECT_THAT(Error("FROM petalite_rowsets('p.none')"), HasSubstr("none"));
   EXPECT_EQ(Query("SELECT count(*) FROM p.t"), "1\n");
 }
