@@ -165,30 +165,48 @@ uint64_t DeleteVector::CountRange(uint32_t begin, uint32_t end) const {
   return begin >= end ? 0 : roaring_bitmap_range_cardinality(bitmap_.get(), begin, end);
 }
 
+namespace {
+
+// Appends the positions of the clear bits of `dead`, of `bits` of them, plus `base`.
+uint32_t* AppendClear(uint64_t dead, uint32_t bits, uint32_t base, uint32_t* to) {
+  if (dead == 0) {
+    std::iota(to, to + bits, base);
+    return to + bits;
+  }
+  uint64_t live = ~dead & (~uint64_t{0} >> (64 - bits));
+  for (; live != 0; live &= live - 1) *to++ = base + static_cast<uint32_t>(std::countr_zero(live));
+  return to;
+}
+
+}  // namespace
+
+// By way of a small bitmap, so that neither many nor few dead among the rows make branches that cannot be foretold.
 uint32_t DeleteVector::LiveRows(uint32_t begin, uint32_t end, uint32_t* out) const {
+  constexpr uint32_t kWords = 32;
   roaring_uint32_iterator_t iterator;
   roaring_init_iterator(bitmap_.get(), &iterator);
   roaring_move_uint32_iterator_equalorlarger(&iterator, begin);
-  uint32_t next = begin;  // what was not looked at yet
+  uint32_t dead[256];
+  uint32_t count = 0;  // of what was read into `dead`,
+  uint32_t next = 0;   // and the first of it that was not used
   uint32_t* to = out;
-  const auto live_until = [&](uint32_t stop) {
-    std::iota(to, to + (stop - next), next - begin);
-    to += stop - next;
-  };
-  while (next < end) {
-    uint32_t dead[128];
-    const uint32_t count = roaring_read_uint32_iterator(&iterator, dead, std::size(dead));
-    if (count == 0) break;
-    for (uint32_t i = 0; i < count; ++i) {
-      if (dead[i] >= end) {
-        live_until(end);
-        return static_cast<uint32_t>(to - out);
+  for (uint32_t at = begin; at < end;) {
+    const uint32_t rows = std::min(end - at, kWords * 64);
+    uint64_t words[kWords] = {};
+    while (true) {
+      for (; next < count && dead[next] - at < rows; ++next) {
+        const uint32_t bit = dead[next] - at;
+        words[bit / 64] |= uint64_t{1} << (bit % 64);
       }
-      live_until(dead[i]);
-      next = dead[i] + 1;
+      if (next < count || !iterator.has_value || iterator.current_value - at >= rows) break;
+      count = roaring_read_uint32_iterator(&iterator, dead, std::size(dead));
+      next = 0;
     }
+    for (uint32_t row = 0; row < rows; row += 64) {
+      to = AppendClear(words[row / 64], std::min<uint32_t>(64, rows - row), at - begin + row, to);
+    }
+    at += rows;
   }
-  if (next < end) live_until(end);
   return static_cast<uint32_t>(to - out);
 }
 
