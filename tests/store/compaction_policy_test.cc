@@ -317,9 +317,11 @@ uint64_t LeastRewritten(uint64_t runs, uint64_t flushes) {
   return known[{runs, flushes}] = least;
 }
 
-// With six runs allowed, the least possible is 0.96 of what was flushed for 25 flushes, 2.15 for 100, 3.27 for 300.
+// With six runs allowed, the least possible is 0.96 of what was flushed for 25 flushes, 2.15 for 100, 3.27 for 300. The
+// policy does not know how many will come.
 TEST(CompactionPolicyTest, EqualFlushesOfTheWholeRangeAreRewrittenLittle) {
-  const std::pair<int, double> bounds[] = {{25, 1.05}, {100, 2.6}, {300, 3.5}, {1000, 5.6}};
+  const std::pair<int, double> bounds[] = {{25, 1.05}, {50, 1.9},  {100, 2.6}, {200, 3.8},
+                                           {300, 3.5}, {400, 3.8}, {1000, 5.6}};
   for (const uint64_t rowset_bytes : {1024 * kMiB, 100'000 * kMiB}) {
     for (const auto& [flushes, bound] : bounds) {
       SCOPED_TRACE(fmt::format("{} flushes, rowsets of {} bytes", flushes, rowset_bytes));
@@ -332,8 +334,8 @@ TEST(CompactionPolicyTest, EqualFlushesOfTheWholeRangeAreRewrittenLittle) {
       RecordProperty(fmt::format("write_amplification_{}_{}", flushes, rowset_bytes),
                      fmt::to_string(tablet.WriteAmplification()));
       EXPECT_LE(tablet.WriteAmplification(), bound);
-      if (flushes <= 300) {
-        EXPECT_LE(tablet.WriteAmplification() * flushes, 1.25 * static_cast<double>(LeastRewritten(6, flushes)));
+      if (flushes <= 400) {
+        EXPECT_LE(tablet.WriteAmplification() * flushes, 1.35 * static_cast<double>(LeastRewritten(6, flushes)));
       }
     }
   }
