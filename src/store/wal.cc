@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr size_t kBlockBytes = 1 << 20;
-constexpr size_t kFreeBlocks = 16;
+constexpr size_t kFreeBlocks = 4;
 constexpr uint64_t kEagerBytes = 1 << 20;  // so much is written before somebody asks for it
 constexpr uint8_t kZeros[kPage] = {};
 
@@ -59,6 +59,7 @@ Wal::~Wal() {
     work_.notify_all();
   }
   thread_.join();
+  if (!failure_.ok()) return;  // as its users know
   Status status = Sync(end());
   // The mark lets the next Open tell damage to the last records from a crash.
   if (status.ok() && files_->begun()) status = files_->Seal(next_);

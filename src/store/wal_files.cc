@@ -115,7 +115,8 @@ Status WalFiles::Begin(Lsn first, uint64_t bytes) {
     RETURN_IF_ERROR(fs_.SyncDirectory(directory_));
     segments_.push_back(segment);
   }
-  file_ = std::move(file);
+  // Once more, under the name that errors are to give.
+  ASSIGN_OR_RETURN(file_, fs_.Open(segment.path, OpenMode::kReadWrite));
   first_ = first;
   return Status::Ok();
 }

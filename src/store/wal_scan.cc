@@ -166,6 +166,10 @@ Status SalvageWal(FileSystem& fs, const std::string& directory, Lsn from) {
   RETURN_IF_ERROR(fs.CreateDirectories(directory));
   ASSIGN_OR_RETURN(const WalCheck check, CheckWal(fs, directory, from));
   if (check.sound()) return Status::Ok();
+  // What a newer program wrote is not damaged.
+  for (const WalSegmentCheck& segment : check.segments) {
+    if (segment.damage.code() == StatusCode::kUnsupported) return segment.damage;
+  }
   // What the spares hold was written in epochs that will be used again.
   ASSIGN_OR_RETURN(const WalListing listing, ListWal(fs, directory));
   for (const std::string& spare : listing.spares) RETURN_IF_ERROR(fs.Remove(spare));

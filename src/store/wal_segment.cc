@@ -147,7 +147,7 @@ Result<std::optional<WalRecord>> WalSegmentScanner::Next() {
   ASSIGN_OR_RETURN(const auto whole, RecordAt(offset_));
   if (!whole.has_value()) return std::optional<WalRecord>();
   synced_ = std::max(synced_, whole->synced);
-  marked_ = whole->record.type == kWalMark && whole->synced == whole->record.lsn;
+  marked_ = whole->record.type == kWalMark && whole->record.payload.empty() && whole->synced == whole->record.lsn;
   offset_ = whole->record.end - header_.first;
   return std::optional(whole->record);
 }

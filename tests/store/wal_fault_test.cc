@@ -1,5 +1,5 @@
-// What the write-ahead log promises when the disk fails: what was synced is there, what is there is a prefix of what was
-// appended, and a failure is final until the log is opened again.
+// What the write-ahead log promises when the disk fails: what was synced is there, what is there is a prefix of what
+// was appended, and a failure is final until the log is opened again.
 
 #include <random>
 
@@ -103,6 +103,7 @@ class RandomUse {
 };
 
 TEST(WalFaultTest, WhatWasSyncedIsThereAndWhatIsThereIsAPrefix) {
+  const QuietLog quiet;
   const uint64_t seed = TestSeed();
   SCOPED_TRACE(SeedTrace(seed));
   for (uint64_t run = 0; run < 60; ++run) {
@@ -136,6 +137,7 @@ Status Script(FileSystem& fs, Model* model) {
 }
 
 TEST(WalFaultTest, ACrashAtAnyCallKeepsAPrefix) {
+  const QuietLog quiet;
   const uint64_t seed = TestSeed();
   SCOPED_TRACE(SeedTrace(seed));
   bool reached = true;
@@ -167,6 +169,7 @@ TEST(WalFaultTest, ACrashAtAnyCallKeepsAPrefix) {
 }
 
 TEST(WalFaultTest, ACrashWhileTheTailIsCutLosesNothing) {
+  const QuietLog quiet;
   const uint64_t seed = TestSeed();
   SCOPED_TRACE(SeedTrace(seed));
   for (uint64_t n = 1; n < 60; ++n) {
@@ -312,6 +315,7 @@ TEST(WalFaultTest, WhatStoodBehindACutNeverComesBack) {
 }
 
 TEST(WalFaultTest, ACrashWhileSalvagingLeavesADamagedOrASalvagedLog) {
+  const QuietLog quiet;
   for (uint64_t n = 1;; ++n) {
     SCOPED_TRACE(n);
     FaultFileSystem fs(n);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fault_file_system.h"
+#include "base/log.h"
 #include "store/wal.h"
 
 namespace petalite::store {
@@ -33,6 +34,16 @@ inline WalOptions SmallSegments(Durability durability = Durability::kSync) {
   return {.segment_bytes = 4096, .durability = durability, .async_interval_ms = 1 << 30};
 }
 
+// Keeps warnings that a test provokes out of its output.
+class QuietLog {
+ public:
+  QuietLog() : level_(CurrentLogLevel()) { SetLogLevel(LogLevel::kOff); }
+  ~QuietLog() { SetLogLevel(level_); }
+
+ private:
+  LogLevel level_;
+};
+
 // A log and what its opening replayed.
 struct OpenedWal {
   std::unique_ptr<Wal> wal;
@@ -42,11 +53,11 @@ struct OpenedWal {
 inline Result<OpenedWal> OpenWal(FileSystem& fs, Lsn from = 0, const WalOptions& options = SmallSegments(),
                                  bool read_only = false) {
   OpenedWal opened;
-  ASSIGN_OR_RETURN(opened.wal, Wal::Open(fs, kWalFolder, from, options, read_only, [&](const WalRecord& record) {
-                     opened.replayed.push_back(
-                         {record.lsn, record.end, record.type, std::string(AsText(record.payload))});
-                     return Status::Ok();
-                   }));
+  ASSIGN_OR_RETURN(
+      opened.wal, Wal::Open(fs, kWalFolder, from, options, read_only, [&](const WalRecord& record) {
+        opened.replayed.push_back({record.lsn, record.end, record.type, std::string(AsText(record.payload))});
+        return Status::Ok();
+      }));
   return opened;
 }
 
@@ -68,6 +79,7 @@ inline Result<Record> AppendText(Wal& wal, uint8_t type, const std::string& payl
 
 // The power fails: nothing that the log still does reaches the disk.
 inline void CrashWal(FaultFileSystem& fs, std::unique_ptr<Wal> wal, uint64_t seed) {
+  const QuietLog quiet;
   fs.FailFrom(1, Fault::kIoError);
   wal.reset();
   fs.Crash(seed);
