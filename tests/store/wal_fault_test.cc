@@ -254,6 +254,55 @@ TEST(WalFaultTest, WhatIsReplayedAfterAFailedSyncIsDurable) {
   }
 }
 
+TEST(WalFaultTest, ACrashWhileAnUndurableTailIsMadeDurableIsNoDamage) {
+  const QuietLog quiet;
+  const uint64_t seed = TestSeed();
+  SCOPED_TRACE(SeedTrace(seed));
+  for (uint64_t variant = 0; variant < 200; ++variant) {
+    FaultFileSystem fs(seed + variant);
+    auto wal = MakeWal(fs);
+    const Record first = *AppendText(*wal, 1, "first");
+    ASSERT_TRUE(wal->Sync(first.end).ok());
+    Lsn end = 0;
+    for (int i = 0; i < 10; ++i) end = AppendText(*wal, 1, std::string(150, 'a'))->end;
+    fs.FailAt(2, Fault::kIoError);
+    ASSERT_FALSE(wal->Sync(end).ok());
+    wal.reset();
+    fs.FailFrom(1 + variant % 8, Fault::kIoError);
+    (void)OpenWal(fs);
+    fs.Crash(seed + variant);
+    const auto opened = OpenWal(fs);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    ASSERT_FALSE(opened->replayed.empty());
+    EXPECT_EQ(opened->replayed.front(), first);
+  }
+}
+
+TEST(WalFaultTest, ThePositionOfALogThatWasOpenedAfterAFailureIsDurable) {
+  const QuietLog quiet;
+  const uint64_t seed = TestSeed();
+  SCOPED_TRACE(SeedTrace(seed));
+  for (uint64_t n = 1; n < 12; ++n) {
+    for (uint64_t variant = 0; variant < 10; ++variant) {
+      FaultFileSystem fs(seed + variant);
+      auto wal = MakeWal(fs);
+      Lsn end = 0;
+      for (int i = 0; i < 3; ++i) end = AppendText(*wal, 1, std::string(2000, 'a'))->end;
+      fs.FailAt(n, Fault::kIoError);
+      (void)wal->Sync(end);
+      wal.reset();
+      fs.Heal();
+      auto opened = OpenWal(fs);
+      ASSERT_TRUE(opened.ok()) << opened.status().message();
+      const Lsn from = opened->wal->end();
+      CrashWal(fs, std::move(opened->wal), seed + variant);
+      const auto again = OpenWal(fs, from);
+      ASSERT_TRUE(again.ok()) << again.status().message();
+      EXPECT_TRUE(again->replayed.empty());
+    }
+  }
+}
+
 TEST(WalFaultTest, AReadErrorIsAnErrorAndNotATail) {
   for (const bool read_only : {true, false}) {
     for (uint64_t n = 1;; ++n) {

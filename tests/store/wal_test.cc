@@ -3,6 +3,7 @@
 #include "store/wal.h"
 
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -368,6 +369,75 @@ TEST(WalTest, SalvageGoesOnAtTheDurablePositionWhenTheLogIsGone) {
     EXPECT_GT(next.front().lsn, from);
     opened->wal.reset();
     EXPECT_EQ(OpenWal(fs, from)->replayed, next);
+  }
+}
+
+// The new log has the positions and the epoch of the first one, of which a spare holds records.
+TEST(WalTest, ASalvagedLogDoesNotReviveWhatItsSparesHold) {
+  const QuietLog quiet;
+  FaultFileSystem fs;
+  auto options = SmallSegments();
+  options.segment_bytes = 1 << 14;
+  options.spare_segments = 1;
+  auto wal = MakeWal(fs, options);
+  constexpr size_t kToThePageEnd = 4096 - kWalSegmentHeader - kWalRecordHeader;
+  AppendMany(*wal, 20, kToThePageEnd);
+  ASSERT_TRUE(wal->Sync(wal->end()).ok() && wal->Truncate(wal->end()).ok());
+  wal.reset();
+  const auto listing = *ListWal(fs, kWalFolder);
+  ASSERT_THAT(listing.spares, SizeIs(1));
+  for (const WalFile& segment : listing.segments) FlipBit(fs, segment.path, 0);
+  ASSERT_TRUE(SalvageWal(fs, kWalFolder, 0).ok());
+  auto opened = OpenWal(fs, 0, options);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  const auto records = AppendMany(*opened->wal, 1, kToThePageEnd);
+  ASSERT_TRUE(opened->wal->Sync(records.back().end).ok());
+  CrashWal(fs, std::move(opened->wal), 1);
+  EXPECT_EQ(OpenWal(fs, 0, options)->replayed, records);
+}
+
+TEST(WalTest, EachRunHasAGreaterEpoch) {
+  FaultFileSystem fs;
+  AppendMany(*MakeWal(fs), 20, 500);
+  for (int run = 0; run < 3; ++run) {
+    const auto opened = OpenWal(fs);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    AppendMany(*opened->wal, 20, 500);
+  }
+  std::set<uint32_t> epochs;
+  uint32_t last = 0;
+  const WalCheck check = *CheckWal(fs, kWalFolder, 0);
+  for (const WalSegmentCheck& segment : check.segments) {
+    EXPECT_GE(segment.scan.epoch, last);
+    epochs.insert(last = segment.scan.epoch);
+  }
+  EXPECT_THAT(epochs, ElementsAre(1, 2, 3, 4));
+}
+
+TEST(WalTest, OnlyARecordThatFitsItsPlaceIsWhole) {
+  const struct {
+    const char* what;
+    WalRecordHeader header;
+    bool whole;
+  } cases[] = {
+      {"right", {.length = 8, .lsn = 4096 + 32, .synced = 4096, .epoch = 5, .type = 1}, true},
+      {"another position", {.length = 8, .lsn = 32, .synced = 0, .epoch = 5, .type = 1}, false},
+      {"another epoch", {.length = 8, .lsn = 4096 + 32, .synced = 4096, .epoch = 4, .type = 1}, false},
+      {"synced behind itself", {.length = 8, .lsn = 4096 + 32, .synced = 4096 + 40, .epoch = 5, .type = 1}, false},
+      {"longer than the file", {.length = 64, .lsn = 4096 + 32, .synced = 4096, .epoch = 5, .type = 1}, false},
+      {"of any length", {.length = UINT32_MAX, .lsn = 4096 + 32, .synced = 4096, .epoch = 5, .type = 1}, false},
+  };
+  for (const auto& each : cases) {
+    FaultFileSystem fs;
+    ByteBuffer bytes(kWalSegmentHeader + kWalRecordHeader + 8);
+    EncodeWalSegmentHeader({.epoch = 5, .first = 4096}, bytes.data());
+    EncodeWalRecordHeader(each.header, Crc32c(Bytes(bytes).last(8)), bytes.data() + kWalSegmentHeader);
+    ASSERT_TRUE((*fs.Open("segment", OpenMode::kCreate))->Write(0, bytes).ok());
+    auto scanner = WalSegmentScanner::Open(fs, "segment", 4096, 4096);
+    ASSERT_TRUE(scanner.ok()) << scanner.status().message();
+    const auto record = scanner->Next();
+    ASSERT_TRUE(record.ok());
+    EXPECT_EQ(record->has_value(), each.whole) << each.what;
   }
 }
 
