@@ -28,6 +28,9 @@ class RandomFile {
   virtual Status Read(uint64_t offset, MutableBytes out) const = 0;
   virtual Status Write(uint64_t offset, Bytes data) = 0;  // kReadOnly if opened so
   virtual Status Truncate(uint64_t size) = 0;
+  // Grows the file to `size` with zeros whose room on the disk is taken now, where the system can do that; never
+  // shrinks.
+  virtual Status Allocate(uint64_t size);
   virtual Status Sync() = 0;
   virtual Result<uint64_t> Size() const = 0;
   virtual const std::string& path() const = 0;

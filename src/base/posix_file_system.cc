@@ -79,6 +79,13 @@ class PosixRandomFile : public RandomFile {
   Status Truncate(uint64_t size) override {
     return ::ftruncate(fd_.get(), static_cast<off_t>(size)) == 0 ? Status::Ok() : SystemError("truncate", path_);
   }
+  Status Allocate(uint64_t size) override {
+    if (!writable_) return ReadOnly("{}: opened for reading only", path_);
+    int error = EINTR;
+    while (error == EINTR) error = ::fallocate(fd_.get(), 0, 0, static_cast<off_t>(size)) == 0 ? 0 : errno;
+    if (error == EOPNOTSUPP) return RandomFile::Allocate(size);
+    return error == 0 ? Status::Ok() : SystemError("allocate", path_, error);
+  }
   Status Sync() override { return SyncDescriptor(fd_.get(), path_); }
   Result<uint64_t> Size() const override {
     struct stat info;
@@ -203,6 +210,11 @@ Result<std::unique_ptr<FileLock>> PosixFileSystemImpl::Lock(const std::string& p
 FileSystem& PosixFileSystem() {
   static PosixFileSystemImpl* instance = new PosixFileSystemImpl;  // never destroyed: used until the very end
   return *instance;
+}
+
+Status RandomFile::Allocate(uint64_t size) {
+  ASSIGN_OR_RETURN(const uint64_t now, Size());
+  return size > now ? Truncate(size) : Status::Ok();
 }
 
 Result<ByteBuffer> FileSystem::ReadAll(const std::string& path) {
