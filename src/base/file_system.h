@@ -33,6 +33,8 @@ class RandomFile {
   virtual Status Allocate(uint64_t size);
   virtual Status Sync() = 0;
   virtual Result<uint64_t> Size() const = 0;
+  // Asks the system to keep nothing of this range in memory.
+  virtual void Forget(uint64_t offset, uint64_t size) const {}
   virtual const std::string& path() const = 0;
 };
 

@@ -92,6 +92,9 @@ class PosixRandomFile : public RandomFile {
     if (::fstat(fd_.get(), &info) != 0) return SystemError("stat", path_);
     return static_cast<uint64_t>(info.st_size);
   }
+  void Forget(uint64_t offset, uint64_t size) const override {
+    ::posix_fadvise(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(size), POSIX_FADV_DONTNEED);
+  }
   const std::string& path() const override { return path_; }
 
  private:

@@ -34,6 +34,7 @@ void AddImport(CLI::App& app, CommonOptions& common, Run* run);
 void AddGet(CLI::App& app, CommonOptions& common, Run* run);
 void AddInspect(CLI::App& app, CommonOptions& common, Run* run);
 void AddVerify(CLI::App& app, CommonOptions& common, Run* run);
+void AddCompact(CLI::App& app, CommonOptions& common, Run* run);
 void AddBench(CLI::App& app, CommonOptions& common, Run* run);
 
 // Says what went wrong on standard error, first line first, and gives the exit status.

@@ -1,7 +1,7 @@
 #include "cli/engine.h"
 
 #include <atomic>
-#include <charconv>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -16,6 +16,7 @@
 #include "duckdb/main/connection.hpp"
 #include "duckdb/main/database.hpp"
 
+#include "sql/database_options.h"
 #include "sql/extension.h"
 
 namespace petalite::cli {
@@ -130,21 +131,7 @@ Result<store::DatabaseOptions> ToDatabaseOptions(const CommonOptions& common) {
   options.wait_seconds = common.wait_seconds;
   for (const std::string& setting : common.settings) {
     ASSIGN_OR_RETURN(const auto option, store::SplitOption(setting));
-    const auto& [name, text] = option;
-    size_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) {
-      return InvalidArgument("--set {}: '{}' is not a whole number", name, text);
-    }
-    if (name == "cache_bytes") {
-      options.cache_bytes = value;
-    } else if (name == "memory_limit") {
-      options.memory_limit = value;
-    } else if (name == "threads") {
-      options.threads = value;
-    } else {
-      return InvalidArgument("--set: unknown option '{}'; there are cache_bytes, memory_limit, threads", name);
-    }
+    RETURN_IF_ERROR(sql::SetDatabaseOption(option.first, option.second, &options).WithContext("--set"));
   }
   return options;
 }
@@ -166,12 +153,13 @@ Engine::Engine(const std::string& path, const CommonOptions& common, bool create
   if (options->read_only) attach += ", READ_ONLY";
   if (!create) attach += ", must_exist true";
   if (options->wait_seconds > 0) attach += fmt::format(", wait {}", options->wait_seconds);
-  if (options->cache_bytes > 0) attach += fmt::format(", cache_bytes {}", options->cache_bytes);
-  if (options->memory_limit > 0) attach += fmt::format(", memory_limit {}", options->memory_limit);
-  if (options->threads > 0) {
-    attach += fmt::format(", threads {}", options->threads);
-    Execute(fmt::format("SET threads = {}", options->threads));
+  std::map<std::string, std::string> settings;  // of two for one option the last counts
+  for (const std::string& setting : common.settings) {
+    const auto option = store::SplitOption(setting);
+    settings[option->first] = option->second;
   }
+  for (const auto& [name, value] : settings) attach += fmt::format(", {} {}", name, QuoteText(value));
+  if (options->threads > 0) Execute(fmt::format("SET threads = {}", options->threads));
   Execute(attach + ")");
   Execute("USE db");
 }

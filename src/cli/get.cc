@@ -113,24 +113,25 @@ Result<int> RunGet(const Options& options, const CommonOptions& common) {
   ASSIGN_OR_RETURN(store::DatabaseOptions opened, ToDatabaseOptions(common));
   opened.read_only = true;
   ASSIGN_OR_RETURN(const auto database, store::Database::Open(options.database, opened));
-  const auto version = database->Current();
+  const auto snapshot = database->CurrentSnapshot();
   const store::TableName name = ParseTableName(options.table);
-  const auto table = version->FindTable(name);
+  const auto table = snapshot->version().FindTable(name);
   if (table == nullptr) return NotFound("{}: there is no table '{}'", options.database, name.ToString());
   if (!table->is_keyed()) {
     return InvalidArgument("table '{}' has no primary key; use petalite sql", name.ToString());
   }
   ASSIGN_OR_RETURN(const auto columns, ChooseColumns(*table, options.columns));
+  const auto view = snapshot->View(table);
   std::vector<Row> rows;
   std::vector<std::string> absent;
   for (const std::string& text : options.keys) {
     ASSIGN_OR_RETURN(const std::string key, ParseKey(*table, text));
-    ASSIGN_OR_RETURN(const auto position, store::FindKey(*table, key));
+    ASSIGN_OR_RETURN(const auto position, store::FindKey(*view, key));
     if (!position.has_value()) {
       absent.push_back(text);
       continue;
     }
-    ASSIGN_OR_RETURN(const auto values, store::ReadRow(*table, *position, columns));
+    ASSIGN_OR_RETURN(const auto values, store::ReadRow(*view, *position, columns));
     Row& row = rows.emplace_back();
     for (size_t i = 0; i < values.size(); ++i) {
       row.push_back(values[i].is_null() ? std::nullopt

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "parquet/reader.h"
+#include "store/column_mapping.h"
 
 namespace petalite::cli {
 
@@ -35,10 +36,16 @@ struct InspectedFile {
   const parquet::FileReader* reader = nullptr;
   Document label;
   std::vector<double> distinct;
+  // Of a table's columns in the file, which may have been written under an older schema; null: they are the file's own.
+  const store::ColumnMapping* mapping = nullptr;
+
+  store::ColumnSource Source(size_t column) const {
+    return mapping != nullptr ? (*mapping)[column] : store::ColumnSource{.position = column};
+  }
 };
 
-// One object per column, added up over the files, which have the same columns.
-Document DescribeColumns(std::span<const InspectedFile> files);
+// One object per column, added up over the files that have it.
+Document DescribeColumns(std::span<const InspectedFile> files, const std::vector<parquet::LeafColumn>& leaves);
 // The lists that --pages, --filters and --probe ask for, into `document`. `where` stands for the files in errors;
 // `leaves` are their columns, which are known even where a table has no files yet.
 Status DescribeDetails(const InspectOptions& options, const std::string& where,

@@ -16,14 +16,18 @@ std::string JoinOptions(const store::Table& table) {
   return text;
 }
 
-Document DescribeTable(const store::Table& table) {
+Document DescribeTable(const store::TableView& view) {
+  const store::Table& table = view.table();
+  uint64_t memory_rows = 0;
+  for (const auto& part : view.mem_rowsets()) memory_rows += part.rows;
   Document key = Document::array();
   for (const size_t column : table.key()) key.push_back(table.schema()[column].name);
   Document out;
   out["table"] = table.name().ToString();
-  out["rows"] = table.rows();
-  out["rowsets"] = table.rowsets().size();
-  out["bytes"] = table.bytes();
+  out["rows"] = view.rows();
+  out["rowsets"] = view.rowsets().size();
+  out["bytes"] = view.bytes();
+  out["rows_in_log"] = memory_rows;
   out["key"] = key;
   out["options"] = JoinOptions(table);
   return out;
@@ -39,14 +43,15 @@ Result<Document> KeyText(const store::Table& table, const std::string& encoded) 
   return Document(text);
 }
 
-Result<Document> DescribeRowset(const store::Table& table, const store::Rowset& rowset) {
-  const store::RowsetInfo& info = rowset.info();
+Result<Document> DescribeRowset(const store::Table& table, const store::TableView::RowsetPart& part) {
+  const store::RowsetInfo& info = part.rowset->info();
   uint64_t filter_bytes = 0;
   for (const auto& column : info.columns) filter_bytes += column.filter_bytes;
   Document out;
   out["rowset"] = info.id;
-  out["file"] = rowset.path();
+  out["file"] = part.rowset->path();
   out["rows"] = info.rows;
+  out["dead_rows"] = part.dead == nullptr ? 0 : part.dead->count();
   out["row_groups"] = info.row_groups;
   out["bytes"] = info.bytes;
   out["filter_bytes"] = filter_bytes;
@@ -62,22 +67,23 @@ Document DescribeEmptyColumns(const Schema& schema) {
   return list;
 }
 
-Result<Document> InspectTable(const InspectOptions& options, const store::Table& table) {
+Result<Document> InspectTable(const InspectOptions& options, const store::TableView& view) {
+  const store::Table& table = view.table();
   std::vector<InspectedFile> files;
   Document rowsets = Document::array();
-  for (const auto& rowset : table.rowsets()) {
-    ASSIGN_OR_RETURN(rowsets.emplace_back(), DescribeRowset(table, *rowset));
-    ASSIGN_OR_RETURN(const auto* reader, rowset->file());
-    InspectedFile& file = files.emplace_back(InspectedFile{reader, rowset->info().id, {}});
-    for (const auto& column : rowset->info().columns) file.distinct.push_back(column.distinct.Estimate());
+  for (const auto& part : view.rowsets()) {
+    ASSIGN_OR_RETURN(rowsets.emplace_back(), DescribeRowset(table, part));
+    ASSIGN_OR_RETURN(const auto* reader, part.rowset->file());
+    InspectedFile& file = files.emplace_back(InspectedFile{reader, part.rowset->info().id, {}, part.mapping.get()});
+    for (const auto& column : part.rowset->info().columns) file.distinct.push_back(column.distinct.Estimate());
   }
-  Document document = DescribeTable(table);
+  Document document = DescribeTable(view);
   // The number of rowsets stands in the list itself.
   document.erase("rowsets");
-  document["columns"] = files.empty() ? DescribeEmptyColumns(table.schema()) : DescribeColumns(files);
-  document["rowsets"] = rowsets;
   std::vector<parquet::LeafColumn> leaves;
   for (const Field& field : table.schema().fields) leaves.emplace_back().field = field;
+  document["columns"] = files.empty() ? DescribeEmptyColumns(table.schema()) : DescribeColumns(files, leaves);
+  document["rowsets"] = rowsets;
   const std::string where = fmt::format("table '{}'", table.name().ToString());
   RETURN_IF_ERROR(DescribeDetails(options, where, leaves, files, &document));
   return document;
@@ -100,20 +106,21 @@ Result<Document> InspectDatabase(const InspectOptions& options, const CommonOpti
   ASSIGN_OR_RETURN(store::DatabaseOptions opened, ToDatabaseOptions(common));
   opened.read_only = true;
   ASSIGN_OR_RETURN(const auto database, store::Database::Open(options.path, opened));
-  const auto version = database->Current();
+  const auto snapshot = database->CurrentSnapshot();
+  const store::Version& version = snapshot->version();
   if (!options.table.empty()) {
-    const auto table = version->FindTable(ParseTableName(options.table));
-    if (table == nullptr) return NoSuchTable(options, *version);
-    return InspectTable(options, *table);
+    const auto table = version.FindTable(ParseTableName(options.table));
+    if (table == nullptr) return NoSuchTable(options, version);
+    return InspectTable(options, *snapshot->View(table));
   }
   if (options.details()) {
     return InvalidArgument("{}: --pages, --filters and --probe need the name of a table", options.path);
   }
   Document tables = Document::array();
-  for (const auto& [_, schema] : version->schemas) {
-    for (const auto& [_, table] : schema.tables) tables.push_back(DescribeTable(*table));
+  for (const auto& [_, schema] : version.schemas) {
+    for (const auto& [_, table] : schema.tables) tables.push_back(DescribeTable(*snapshot->View(table)));
   }
-  return Document{{"database", options.path}, {"commit", version->commit}, {"tables", tables}};
+  return Document{{"database", options.path}, {"commit", snapshot->commit()}, {"tables", tables}};
 }
 
 }  // namespace petalite::cli

@@ -100,7 +100,17 @@ class ZoneSum {
   bool nulls_known_ = true, min_known_ = true, max_known_ = true;
 };
 
-Document DescribeColumn(std::span<const InspectedFile> files, size_t column) {
+// In the table's type, where the file has a narrower one.
+ZoneMap ZoneOf(const FileReader& reader, size_t group, const store::ColumnSource& source, const Type& type) {
+  ZoneMap zone = reader.RowGroupZone(group, source.position);
+  if (!source.converted) return zone;
+  for (Value* bound : {&zone.min, &zone.max}) {
+    if (!bound->is_null()) *bound = store::WidenValue(source.type, type, *bound);
+  }
+  return zone;
+}
+
+Document DescribeColumn(std::span<const InspectedFile> files, const LeafColumn& leaf, size_t column) {
   Document codecs = Document::array();
   Document encodings = Document::array();
   uint64_t compressed = 0;
@@ -109,10 +119,13 @@ Document DescribeColumn(std::span<const InspectedFile> files, size_t column) {
   size_t filters = 0;
   size_t indexes = 0;
   ZoneSum zones;
-  const LeafColumn& leaf = files[0].reader->columns()[column];
+  Document physical = Document::array();
   for (const InspectedFile& file : files) {
+    const store::ColumnSource source = file.Source(column);
+    if (source.absent()) continue;
+    AddOnce(PhysicalName(file.reader->columns()[source.position].physical), &physical);
     for (size_t group = 0; group < file.reader->row_groups(); ++group) {
-      const ColumnMetadata& chunk = file.reader->metadata().row_groups[group].columns[column];
+      const ColumnMetadata& chunk = file.reader->metadata().row_groups[group].columns[source.position];
       AddOnce(std::string(CodecName(chunk.codec)), &codecs);
       for (const auto encoding : chunk.encodings) AddOnce(EncodingName(encoding), &encodings);
       compressed += static_cast<uint64_t>(std::max<int64_t>(chunk.total_compressed_size, 0));
@@ -120,13 +133,13 @@ Document DescribeColumn(std::span<const InspectedFile> files, size_t column) {
       ++chunks;
       filters += chunk.bloom_filter_offset > 0;
       indexes += chunk.offset_index_offset > 0 && chunk.column_index_offset > 0;
-      if (leaf.support.ok()) zones.Add(file.reader->RowGroupZone(group, column));
+      if (leaf.support.ok()) zones.Add(ZoneOf(*file.reader, group, source, leaf.field.type));
     }
   }
   Document out;
   out["column"] = leaf.field.name;
   out["type"] = leaf.support.ok() ? Document(leaf.field.type.ToString()) : Document();
-  out["physical_type"] = PhysicalName(leaf.physical);
+  out["physical_type"] = physical.size() == 1 ? physical[0] : physical;
   out["codec"] = codecs;
   out["encodings"] = encodings;
   out["compressed_bytes"] = compressed;
@@ -229,11 +242,14 @@ Result<Probe> ParseProbe(const std::string& text, const std::string& where, cons
   return NotFound("{}: there is no column '{}'; the nearest is '{}'", where, name, NearestName(name, names));
 }
 
-Result<const char*> Answer(const FileReader& reader, size_t group, const Probe& probe) {
-  if (!MayMatch(probe.predicate, reader.RowGroupZone(group, probe.column))) return "excluded by zone map";
-  const LeafColumn& leaf = reader.columns()[probe.column];
-  if (!leaf.can_filter) return "may be there";
-  ASSIGN_OR_RETURN(const auto filter, reader.LoadFilter(group, probe.column));
+Result<const char*> Answer(const InspectedFile& file, size_t group, const Type& type, const Probe& probe) {
+  const FileReader& reader = *file.reader;
+  const store::ColumnSource source = file.Source(probe.column);
+  if (source.absent()) return "the column is younger";
+  if (!MayMatch(probe.predicate, ZoneOf(reader, group, source, type))) return "excluded by zone map";
+  const LeafColumn& leaf = reader.columns()[source.position];
+  if (!leaf.can_filter || !source.same()) return "may be there";
+  ASSIGN_OR_RETURN(const auto filter, reader.LoadFilter(group, source.position));
   if (filter == nullptr || FilterMayMatch(probe.predicate, leaf, filter->view())) return "may be there";
   return "excluded by filter";
 }
@@ -245,7 +261,7 @@ Result<Document> DescribeProbes(const std::vector<std::string>& probes, const st
     ASSIGN_OR_RETURN(const Probe probe, ParseProbe(text, where, leaves));
     for (const InspectedFile& file : files) {
       for (size_t group = 0; group < file.reader->row_groups(); ++group) {
-        ASSIGN_OR_RETURN(const char* answer, Answer(*file.reader, group, probe));
+        ASSIGN_OR_RETURN(const char* answer, Answer(file, group, leaves[probe.column].field.type, probe));
         Document out = Place(file, group);
         out["probe"] = probe.text;
         out["answer"] = answer;
@@ -258,10 +274,9 @@ Result<Document> DescribeProbes(const std::vector<std::string>& probes, const st
 
 }  // namespace
 
-Document DescribeColumns(std::span<const InspectedFile> files) {
+Document DescribeColumns(std::span<const InspectedFile> files, const std::vector<LeafColumn>& leaves) {
   Document list = Document::array();
-  if (files.empty()) return list;
-  for (size_t i = 0; i < files[0].reader->columns().size(); ++i) list.push_back(DescribeColumn(files, i));
+  for (size_t i = 0; i < leaves.size(); ++i) list.push_back(DescribeColumn(files, leaves[i], i));
   return list;
 }
 
@@ -291,7 +306,7 @@ Result<Document> InspectFile(const InspectOptions& options) {
   for (const auto& [key, _] : reader->metadata().key_value) keys.push_back(key);
   document["key_values"] = keys;
   const InspectedFile file{reader.get(), nullptr, {}};
-  document["columns"] = DescribeColumns({&file, 1});
+  document["columns"] = DescribeColumns({&file, 1}, reader->columns());
   RETURN_IF_ERROR(DescribeDetails(options, options.path, reader->columns(), {&file, 1}, &document));
   return document;
 }

@@ -38,7 +38,10 @@ void AddCommonOptions(CLI::App& app, petalite::cli::CommonOptions& common) {
             "Wait this long for a database that another process holds; alone, as long as it takes")
         ->expected(0, 1)
         ->type_name("SECONDS");
-    command->add_option("--set", common.settings, "Database option: cache_bytes, memory_limit, threads")
+    command
+        ->add_option("--set", common.settings,
+                     "Database option: cache_bytes and memory_limit (bytes, 512MiB), threads, durability (sync, async, "
+                     "async:<ms>, none), history_retention (15min, 90s, 0)")
         ->type_name("NAME=VALUE");
     command
         ->add_option_function<std::string>(
@@ -67,7 +70,8 @@ int main(int argc, char** argv) {
   petalite::cli::CommonOptions common;
   petalite::cli::Run run;
   using namespace petalite::cli;
-  for (const auto add : {AddSql, AddShell, AddImport, AddGet, AddInspect, AddVerify, AddBench}) add(app, common, &run);
+  for (const auto add : {AddSql, AddShell, AddImport, AddGet, AddInspect, AddVerify, AddCompact, AddBench})
+    add(app, common, &run);
   AddCommonOptions(app, common);
   try {
     app.parse(argc, argv);

@@ -9,8 +9,12 @@
 namespace petalite::cli {
 namespace {
 
-Result<int> RunVerify(const std::string& path, const CommonOptions& common) {
+Result<int> RunVerify(const std::string& path, bool salvage, const CommonOptions& common) {
   ASSIGN_OR_RETURN(store::DatabaseOptions options, ToDatabaseOptions(common));
+  if (salvage) {
+    ASSIGN_OR_RETURN(const auto found, store::SalvageLog(path, options));
+    for (const std::string& line : found) fmt::print("{}: the log is kept up to here\n", line);
+  }
   options.read_only = true;
   ASSIGN_OR_RETURN(const auto database, store::Database::Open(path, options));
   const bool terminal = isatty(STDERR_FILENO) != 0;
@@ -29,12 +33,15 @@ Result<int> RunVerify(const std::string& path, const CommonOptions& common) {
 
 void AddVerify(CLI::App& app, CommonOptions& common, Run* run) {
   auto path = std::make_shared<std::string>();
+  auto salvage = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand(
       "verify", "Check every checksum, page, bound, filter, key and file of a database; status 1 if there is damage");
   command->add_option("DB", *path, "Directory of the database")->required();
+  command->add_flag("--salvage", *salvage,
+                    "Where the log is damaged: keep what is whole in front of the damage, so that the database opens");
   command->callback([=, &common] {
     *run = [=, &common] {
-      const auto status = RunVerify(*path, common);
+      const auto status = RunVerify(*path, *salvage, common);
       return status.ok() ? *status : Fail(status.status());
     };
   });

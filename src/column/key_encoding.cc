@@ -240,6 +240,20 @@ bool IsNumber(const Type& type) {
 
 }  // namespace
 
+size_t EncodedKeys::LowerBound(std::string_view key) const {
+  size_t low = 0;
+  size_t high = size();
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if ((*this)[middle] < key) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 Status EncodeKeys(const std::vector<Type>& types, std::span<const ColumnView> columns, EncodedKeys* out) {
   size_t bad_row = 0;
   const Status status = EncodeRows(types, columns, &out->bytes_, &out->ends_, &bad_row);

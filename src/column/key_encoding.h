@@ -31,6 +31,9 @@ class EncodedKeys {
     const size_t begin = i == 0 ? 0 : ends_[i - 1];
     return std::string_view(bytes_).substr(begin, ends_[i] - begin);
   }
+  // Of keys in rising order: the first that is not below `key`.
+  size_t LowerBound(std::string_view key) const;
+  size_t memory_bytes() const { return sizeof(*this) + bytes_.capacity() + ends_.capacity() * sizeof(size_t); }
 
  private:
   friend Status EncodeKeys(const std::vector<Type>&, std::span<const ColumnView>, EncodedKeys*);

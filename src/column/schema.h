@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "column/types.h"
+#include "column/value.h"
 
 namespace petalite {
 
@@ -15,13 +16,15 @@ struct Field {
   std::string name;
   Type type;
   bool nullable = true;
-  int32_t field_id = 0;  // never reused within a table; 0: none
+  int32_t field_id = 0;   // never reused within a table; 0: none
+  Value initial_default;  // what rows have that were written before the column was added
 
   bool operator==(const Field&) const = default;
 };
 
 struct Schema {
   std::vector<Field> fields;
+  int32_t next_field_id = 0;  // of a table's schema: the next column that is added has it; 0: not a table's
 
   size_t size() const { return fields.size(); }
   const Field& operator[](size_t i) const { return fields[i]; }

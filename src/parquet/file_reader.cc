@@ -144,6 +144,11 @@ class FileReaderImpl final : public FileReader {
     return Status::Ok();
   }
 
+  void ForgetPage(const ChunkPages& pages, size_t page) const override {
+    const PageLocation& location = pages.locations[page];
+    file_->Forget(static_cast<uint64_t>(location.offset), static_cast<uint64_t>(location.compressed_size));
+  }
+
   Result<ByteBuffer> LoadSection(const std::string& name) const override {
     const std::string key = std::string(kSectionKeyPrefix) + name;
     const auto& pairs = metadata_.key_value;

@@ -84,6 +84,9 @@ class FileReader {
                                                               size_t page,
                                                               std::shared_ptr<const Dictionary> dictionary) const = 0;
 
+  // Asks the system to keep nothing of a page in memory: for measuring what a page costs that is not there.
+  virtual void ForgetPage(const ChunkPages& pages, size_t page) const = 0;
+
   // The bytes of FileWriter::AddSection, checked; kNotFound without such a section.
   virtual Result<ByteBuffer> LoadSection(const std::string& name) const = 0;
 

@@ -12,6 +12,7 @@
 #include "duckdb/parser/statement/create_statement.hpp"
 #include "duckdb/planner/operator/logical_create_table.hpp"
 #include "duckdb/planner/parsed_data/bound_create_table_info.hpp"
+#include "duckdb/planner/tableref/bound_at_clause.hpp"
 #include "duckdb/storage/database_size.hpp"
 #include "duckdb/storage/table_storage_info.hpp"
 
@@ -20,6 +21,7 @@
 #include "sql/statistics.h"
 #include "sql/table_definition.h"
 #include "sql/transaction.h"
+#include "sql/types.h"
 
 namespace petalite::sql {
 
@@ -33,6 +35,23 @@ namespace {
 
 constexpr const char* kNoIndexes = "indexes: every column has a filter, and a table its primary key";
 
+// The commit that AT names, held by the transaction; none without AT.
+const store::Snapshot* PastOf(PetaliteTransaction& transaction, duckdb::ClientContext& context,
+                              const duckdb::EntryLookupInfo& lookup) {
+  const auto at = lookup.GetAtClause();
+  if (!at) return nullptr;
+  const std::string unit = duckdb::StringUtil::Lower(at->Unit());
+  if (at->GetValue().IsNull()) Throw(InvalidArgument("AT ({} => NULL): which one is meant?", at->Unit()));
+  if (unit == "version") {
+    return &transaction.At(duckdb::UBigIntValue::Get(at->GetValue().CastAs(context, duckdb::LogicalType::UBIGINT)));
+  }
+  if (unit == "timestamp") {
+    const auto time = at->GetValue().CastAs(context, duckdb::LogicalType::TIMESTAMP_TZ);
+    return &transaction.AtTime(duckdb::TimestampTZValue::Get(time).value);
+  }
+  Throw(InvalidArgument("AT ({} => …) is not known; there are VERSION and TIMESTAMP", at->Unit()));
+}
+
 PetaliteTransaction& TransactionOf(duckdb::CatalogTransaction transaction, duckdb::Catalog& catalog) {
   return PetaliteTransaction::Get(transaction.GetContext(), catalog);
 }
@@ -40,13 +59,14 @@ PetaliteTransaction& TransactionOf(duckdb::CatalogTransaction transaction, duckd
 }  // namespace
 
 PetaliteTable::PetaliteTable(duckdb::Catalog& catalog, duckdb::SchemaCatalogEntry& schema,
-                             duckdb::CreateTableInfo& info, std::shared_ptr<const store::Table> table)
-    : duckdb::TableCatalogEntry(catalog, schema, info), table_(std::move(table)) {}
+                             duckdb::CreateTableInfo& info, std::shared_ptr<const store::Table> table,
+                             std::optional<uint64_t> commit)
+    : duckdb::TableCatalogEntry(catalog, schema, info), table_(std::move(table)), commit_(commit) {}
 
 duckdb::unique_ptr<duckdb::BaseStatistics> PetaliteTable::GetStatistics(duckdb::ClientContext& context,
                                                                         duckdb::column_t column_id) {
   if (column_id >= table_->schema().size()) return nullptr;
-  return ColumnStatistics(*table_, column_id);
+  return ColumnStatistics(*PetaliteTransaction::Get(context, catalog).PlanningView(*this), column_id);
 }
 
 duckdb::TableFunction PetaliteTable::GetScanFunction(duckdb::ClientContext& context,
@@ -57,7 +77,7 @@ duckdb::TableFunction PetaliteTable::GetScanFunction(duckdb::ClientContext& cont
 
 duckdb::TableStorageInfo PetaliteTable::GetStorageInfo(duckdb::ClientContext& context) {
   duckdb::TableStorageInfo info;
-  info.cardinality = table_->rows();
+  info.cardinality = PetaliteTransaction::Get(context, catalog).PlanningView(*this)->rows();
   if (table_->is_keyed()) {
     duckdb::IndexInfo key{.is_unique = true, .is_primary = true, .is_foreign = false, .column_set = {}};
     for (const size_t column : table_->key()) key.column_set.insert(column);
@@ -112,11 +132,14 @@ optional_ptr<CatalogEntry> PetaliteSchema::LookupEntry(duckdb::CatalogTransactio
     return nullptr;
   }
   auto& transaction = TransactionOf(catalog_transaction, catalog);
-  const store::SchemaVersion* schema = transaction.version().FindSchema(name);
+  const store::Snapshot* past = PastOf(transaction, catalog_transaction.GetContext(), lookup);
+  const store::SchemaVersion* schema = (past != nullptr ? past->version() : transaction.version()).FindSchema(name);
   if (schema == nullptr) return nullptr;
   const std::string& entry_name = lookup.GetEntryName();
+  auto& petalite = catalog.Cast<PetaliteCatalog>();
   if (const auto table = schema->tables.find(entry_name); table != schema->tables.end()) {
-    return catalog.Cast<PetaliteCatalog>().EntryOf(transaction, *this, table->second);
+    if (past != nullptr) return petalite.PastEntryOf(transaction, *this, table->second, past->commit());
+    return petalite.EntryOf(transaction, *this, table->second);
   }
   if (const auto view = schema->views.find(entry_name); view != schema->views.end()) {
     auto entry = MakeView(catalog_transaction.GetContext(), view->second);
@@ -170,6 +193,17 @@ void PetaliteSchema::DropEntry(duckdb::ClientContext& context, duckdb::DropInfo&
   ThrowUnsupported("such entries");
 }
 
+namespace {
+
+// ADD COLUMN as the store has it.
+Field AddedField(const duckdb::ColumnDefinition& column) {
+  if (column.HasDefaultValue()) Throw(Unsupported("column '{}': DEFAULT is not supported", column.Name()));
+  if (column.Generated()) Throw(Unsupported("column '{}': generated columns are not supported", column.Name()));
+  return {.name = column.Name(), .type = Must(FromDuck(column.Type(), column.Name()))};
+}
+
+}  // namespace
+
 void PetaliteSchema::Alter(duckdb::CatalogTransaction catalog_transaction, duckdb::AlterInfo& info) {
   auto& transaction = TransactionOf(catalog_transaction, catalog);
   if (info.type != duckdb::AlterType::ALTER_TABLE) ThrowUnsupported("such ALTER");
@@ -181,9 +215,32 @@ void PetaliteSchema::Alter(duckdb::CatalogTransaction catalog_transaction, duckd
     case duckdb::AlterTableType::SET_TABLE_OPTIONS:
       return ThrowIfError(
           transaction.Write().SetOptions(table, ToOptions(alter.Cast<duckdb::SetTableOptionsInfo>().table_options)));
+    case duckdb::AlterTableType::ADD_COLUMN: {
+      const auto& add = alter.Cast<duckdb::AddColumnInfo>();
+      const Status added = transaction.Write().AddColumn(table, AddedField(add.new_column));
+      if (add.if_column_not_exists && added.code() == StatusCode::kAlreadyExists) return;
+      return ThrowIfError(added);
+    }
+    case duckdb::AlterTableType::REMOVE_COLUMN: {
+      const auto& remove = alter.Cast<duckdb::RemoveColumnInfo>();
+      const Status dropped = transaction.Write().DropColumn(table, remove.removed_column);
+      if (remove.if_column_exists && dropped.code() == StatusCode::kNotFound) return;
+      return ThrowIfError(dropped);
+    }
+    case duckdb::AlterTableType::RENAME_COLUMN: {
+      const auto& rename = alter.Cast<duckdb::RenameColumnInfo>();
+      return ThrowIfError(transaction.Write().RenameColumn(table, rename.old_name, rename.new_name));
+    }
+    case duckdb::AlterTableType::ALTER_COLUMN_TYPE: {
+      const auto& change = alter.Cast<duckdb::ChangeColumnTypeInfo>();
+      const petalite::Type type = Must(FromDuck(change.target_type, change.column_name));
+      return ThrowIfError(transaction.Write().WidenColumn(table, change.column_name, type));
+    }
     default:
-      Throw(Unsupported("table '{}': this ALTER TABLE is not supported; RENAME TO and SET (option = value) are",
-                        info.name));
+      Throw(
+          Unsupported("table '{}': this ALTER TABLE is not supported; columns can be added, dropped, renamed and "
+                      "widened, RENAME TO and SET (option = value) are there",
+                      info.name));
   }
 }
 
@@ -219,13 +276,35 @@ optional_ptr<CatalogEntry> PetaliteSchema::CreateType(duckdb::CatalogTransaction
 PetaliteCatalog::PetaliteCatalog(duckdb::AttachedDatabase& attached, std::unique_ptr<store::Database> database)
     : duckdb::Catalog(attached), database_(std::move(database)) {}
 
+PetaliteCatalog::~PetaliteCatalog() {
+  for (const auto& [_, entry] : tables_) entry->Release();
+  for (const auto& other : others_) {
+    if (const auto entry = other.lock()) entry->Release();
+  }
+}
+
+void PetaliteCatalog::RememberOther(const std::shared_ptr<PetaliteTable>& entry) {
+  std::erase_if(others_, [](const auto& other) { return other.expired(); });
+  others_.push_back(entry);
+}
+
+PetaliteTable& PetaliteCatalog::PastEntryOf(PetaliteTransaction& transaction, PetaliteSchema& schema,
+                                            const std::shared_ptr<const store::Table>& table, uint64_t commit) {
+  auto info = ToCreateInfo(schema, *table);
+  auto entry = std::make_shared<PetaliteTable>(*this, schema, *info, table, commit);
+  transaction.KeepAlive(entry);
+  const std::lock_guard lock(mutex_);
+  RememberOther(entry);
+  return *entry;
+}
+
 PetaliteTable& PetaliteCatalog::EntryOf(PetaliteTransaction& transaction, PetaliteSchema& schema,
                                         const std::shared_ptr<const store::Table>& table) {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<PetaliteTable>& entry = tables_[table.get()];
   if (entry == nullptr) {
     auto info = ToCreateInfo(schema, *table);
-    entry = std::make_shared<PetaliteTable>(*this, schema, *info, table);
+    entry = std::make_shared<PetaliteTable>(*this, schema, *info, table, std::nullopt);
   }
   transaction.KeepAlive(entry);
   return *entry;
@@ -233,16 +312,18 @@ PetaliteTable& PetaliteCatalog::EntryOf(PetaliteTransaction& transaction, Petali
 
 void PetaliteCatalog::ForgetOldEntries() {
   const auto current = database_->Current();
+  if (forgotten_up_to_.exchange(current->commit) == current->commit) return;
   const std::lock_guard lock(mutex_);
   std::erase_if(tables_, [&](const auto& entry) {
-    return current->FindTable(entry.second->table()->name()) != entry.second->table();
+    const auto& table = entry.second->table();
+    if (current->FindTable(table->name()) == table) return false;
+    RememberOther(entry.second);
+    return true;
   });
 }
 
 duckdb::optional_idx PetaliteCatalog::GetCatalogVersion(duckdb::ClientContext& context) {
-  auto& transaction = PetaliteTransaction::Get(context, *this);
-  if (transaction.changes() == 0) return transaction.version().commit;
-  return duckdb::TRANSACTION_ID_START + transaction.changes();
+  return PetaliteTransaction::Get(context, *this).plan_version();
 }
 
 PetaliteSchema& PetaliteCatalog::SchemaEntry(const std::string& name) {
@@ -272,7 +353,9 @@ optional_ptr<CatalogEntry> PetaliteCatalog::CreateSchema(duckdb::CatalogTransact
 optional_ptr<duckdb::SchemaCatalogEntry> PetaliteCatalog::LookupSchema(duckdb::CatalogTransaction catalog_transaction,
                                                                        const duckdb::EntryLookupInfo& lookup,
                                                                        duckdb::OnEntryNotFound if_not_found) {
-  const store::Version& version = TransactionOf(catalog_transaction, *this).version();
+  auto& transaction = TransactionOf(catalog_transaction, *this);
+  const store::Snapshot* past = PastOf(transaction, catalog_transaction.GetContext(), lookup);
+  const store::Version& version = past != nullptr ? past->version() : transaction.version();
   if (const store::SchemaVersion* schema = version.FindSchema(lookup.GetEntryName())) return SchemaEntry(schema->name);
   if (if_not_found == duckdb::OnEntryNotFound::RETURN_NULL) return nullptr;
   Throw(NotFound("there is no schema '{}'", lookup.GetEntryName()));
@@ -304,9 +387,8 @@ duckdb::ErrorData PetaliteCatalog::SupportsCreateTable(duckdb::BoundCreateTableI
 
 duckdb::DatabaseSize PetaliteCatalog::GetDatabaseSize(duckdb::ClientContext& context) {
   duckdb::DatabaseSize size;
-  for (const auto& [_, schema] : PetaliteTransaction::Get(context, *this).version().schemas) {
-    for (const auto& [_, table] : schema.tables) size.bytes += table->bytes();
-  }
+  auto& transaction = PetaliteTransaction::Get(context, *this);
+  for (const auto& [_, table] : transaction.version().TablesById()) size.bytes += transaction.OpenView(table)->bytes();
   return size;
 }
 

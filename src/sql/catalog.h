@@ -3,8 +3,10 @@
 
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -21,9 +23,13 @@ class PetaliteTransaction;
 class PetaliteTable : public duckdb::TableCatalogEntry, public std::enable_shared_from_this<PetaliteTable> {
  public:
   PetaliteTable(duckdb::Catalog& catalog, duckdb::SchemaCatalogEntry& schema, duckdb::CreateTableInfo& info,
-                std::shared_ptr<const store::Table> table);
+                std::shared_ptr<const store::Table> table, std::optional<uint64_t> commit);
 
   const std::shared_ptr<const store::Table>& table() const { return table_; }
+  // As of which commit its rows are read; none: as the transaction sees them.
+  std::optional<uint64_t> commit() const { return commit_; }
+  // Lets go of the store's table: plans hold the entry, and may outlive the database.
+  void Release() { table_ = nullptr; }
 
   duckdb::unique_ptr<duckdb::BaseStatistics> GetStatistics(duckdb::ClientContext& context,
                                                            duckdb::column_t column_id) override;
@@ -36,6 +42,7 @@ class PetaliteTable : public duckdb::TableCatalogEntry, public std::enable_share
 
  private:
   std::shared_ptr<const store::Table> table_;
+  const std::optional<uint64_t> commit_;
 };
 
 class PetaliteSchema : public duckdb::SchemaCatalogEntry {
@@ -77,12 +84,16 @@ class PetaliteSchema : public duckdb::SchemaCatalogEntry {
 class PetaliteCatalog : public duckdb::Catalog {
  public:
   PetaliteCatalog(duckdb::AttachedDatabase& attached, std::unique_ptr<store::Database> database);
+  ~PetaliteCatalog() override;
 
   store::Database& database() { return *database_; }
 
   // The entry of a table, made on first use; the transaction keeps it alive.
   PetaliteTable& EntryOf(PetaliteTransaction& transaction, PetaliteSchema& schema,
                          const std::shared_ptr<const store::Table>& table);
+  // An entry of a table as of a commit.
+  PetaliteTable& PastEntryOf(PetaliteTransaction& transaction, PetaliteSchema& schema,
+                             const std::shared_ptr<const store::Table>& table, uint64_t commit);
   // Drops entries of tables that the current version no longer has, so that their files can go.
   void ForgetOldEntries();
 
@@ -111,16 +122,20 @@ class PetaliteCatalog : public duckdb::Catalog {
   duckdb::ErrorData SupportsCreateTable(duckdb::BoundCreateTableInfo& info) override;
   duckdb::DatabaseSize GetDatabaseSize(duckdb::ClientContext& context) override;
   bool InMemory() override { return false; }
+  bool SupportsTimeTravel() const override { return true; }
   duckdb::string GetDBPath() override { return database_->path(); }
 
  private:
   void DropSchema(duckdb::ClientContext& context, duckdb::DropInfo& info) override;
   PetaliteSchema& SchemaEntry(const std::string& name);
+  void RememberOther(const std::shared_ptr<PetaliteTable>& entry);
 
   std::unique_ptr<store::Database> database_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<PetaliteSchema>> schemas_;  // by lower-case name; never removed
   std::unordered_map<const store::Table*, std::shared_ptr<PetaliteTable>> tables_;
+  std::vector<std::weak_ptr<PetaliteTable>> others_;  // that transactions or plans may still hold
+  std::atomic<uint64_t> forgotten_up_to_{0};          // the definitions that tables_ was last compared with
 };
 
 }  // namespace petalite::sql

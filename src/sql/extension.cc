@@ -6,6 +6,7 @@
 #include "duckdb/storage/storage_extension.hpp"
 
 #include "sql/catalog.h"
+#include "sql/database_options.h"
 #include "sql/errors.h"
 #include "sql/functions.h"
 #include "sql/scan.h"
@@ -24,19 +25,14 @@ duckdb::unique_ptr<duckdb::Catalog> Attach(duckdb::optional_ptr<duckdb::StorageE
                                            duckdb::ClientContext& context, duckdb::AttachedDatabase& attached,
                                            const duckdb::string& name, duckdb::AttachInfo& attach,
                                            duckdb::AttachOptions& options) {
-  for (const auto& [option, _] : options.options) {
-    static constexpr const char* kKnown[] = {"cache_bytes", "memory_limit", "threads", "wait", "must_exist"};
-    if (std::find(std::begin(kKnown), std::end(kKnown), option) == std::end(kKnown)) {
-      Throw(InvalidArgument("ATTACH: unknown option '{}'", option));
-    }
-  }
   store::DatabaseOptions opened;
+  for (const auto& [option, value] : options.options) {
+    if (option == "wait" || option == "must_exist") continue;
+    ThrowIfError(SetDatabaseOption(option, value.ToString(), &opened).WithContext("ATTACH"));
+  }
   opened.read_only = options.access_mode == duckdb::AccessMode::READ_ONLY;
   opened.create = !opened.read_only && !OptionOr<bool>(options.options, "must_exist", false);
   opened.wait_seconds = OptionOr<double>(options.options, "wait", 0);
-  opened.cache_bytes = OptionOr<uint64_t>(options.options, "cache_bytes", 0);
-  opened.memory_limit = OptionOr<uint64_t>(options.options, "memory_limit", 0);
-  opened.threads = OptionOr<uint64_t>(options.options, "threads", 0);
   return duckdb::make_uniq<PetaliteCatalog>(attached, Must(store::Database::Open(attach.path, opened)));
 }
 

@@ -1,6 +1,7 @@
 #include "sql/functions.h"
 
 #include <functional>
+#include <optional>
 
 #include "duckdb/catalog/catalog.hpp"
 #include "duckdb/function/table_function.hpp"
@@ -8,6 +9,7 @@
 #include "duckdb/main/database_manager.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
 #include "duckdb/parser/qualified_name.hpp"
+#include "duckdb/planner/binder.hpp"
 
 #include "bloom/split_block_filter.h"
 #include "column/key_encoding.h"
@@ -15,6 +17,9 @@
 #include "sql/errors.h"
 #include "sql/transaction.h"
 #include "sql/types.h"
+#include "store/commit_log.h"
+#include "store/maintenance.h"
+#include "store/snapshots.h"
 
 namespace petalite::sql {
 namespace {
@@ -32,14 +37,16 @@ struct RowsState : public duckdb::GlobalTableFunctionState {
   size_t next = 0;
 };
 
-void EmitRows(ClientContext& context, duckdb::TableFunctionInput& input, duckdb::DataChunk& output) {
-  const auto& rows = input.bind_data->Cast<RowsData>().rows;
-  auto& next = input.global_state->Cast<RowsState>().next;
+void EmitChunk(const std::vector<std::vector<Value>>& rows, size_t* next, duckdb::DataChunk& output) {
   duckdb::idx_t count = 0;
-  for (; next < rows.size() && count < STANDARD_VECTOR_SIZE; ++next, ++count) {
-    for (size_t column = 0; column < rows[next].size(); ++column) output.SetValue(column, count, rows[next][column]);
+  for (; *next < rows.size() && count < STANDARD_VECTOR_SIZE; ++*next, ++count) {
+    for (size_t column = 0; column < rows[*next].size(); ++column) output.SetValue(column, count, rows[*next][column]);
   }
   output.SetCardinality(count);
+}
+
+void EmitRows(ClientContext& context, duckdb::TableFunctionInput& input, duckdb::DataChunk& output) {
+  EmitChunk(input.bind_data->Cast<RowsData>().rows, &input.global_state->Cast<RowsState>().next, output);
 }
 
 duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitRows(ClientContext&, duckdb::TableFunctionInitInput&) {
@@ -70,15 +77,28 @@ void ForEachDatabase(ClientContext& context,
 }
 
 // The table that a function's argument names.
-const PetaliteTable& TableArgument(ClientContext& context, const Value& argument) {
+PetaliteTable& TableArgument(ClientContext& context, const Value& argument) {
   if (argument.IsNull()) Throw(InvalidArgument("the table's name is NULL"));
-  const auto name = duckdb::QualifiedName::Parse(duckdb::StringValue::Get(argument));
+  auto name = duckdb::QualifiedName::Parse(duckdb::StringValue::Get(argument));
+  duckdb::Binder::BindSchemaOrCatalog(context, name.catalog, name.schema);  // "p.t" may name either
   auto& entry =
       duckdb::Catalog::GetEntry(context, duckdb::CatalogType::TABLE_ENTRY, name.catalog, name.schema, name.name);
   if (entry.type != duckdb::CatalogType::TABLE_ENTRY || entry.ParentCatalog().GetCatalogType() != "petalite") {
     Throw(InvalidArgument("'{}' is not a table of a Petalite database", argument.ToString()));
   }
   return entry.Cast<PetaliteTable>();
+}
+
+std::shared_ptr<const store::TableView> ViewArgument(ClientContext& context, const Value& argument) {
+  const PetaliteTable& entry = TableArgument(context, argument);
+  return PetaliteTransaction::Get(context, entry.catalog).OpenView(entry.table());
+}
+
+// Rows not flushed yet, dead ones included.
+uint64_t MemoryRows(const store::TableView& view) {
+  uint64_t rows = 0;
+  for (const auto& part : view.mem_rowsets()) rows += part.rows;
+  return rows;
 }
 
 duckdb::unique_ptr<duckdb::FunctionData> BindTables(ClientContext& context, duckdb::TableFunctionBindInput& input,
@@ -91,12 +111,15 @@ duckdb::unique_ptr<duckdb::FunctionData> BindTables(ClientContext& context, duck
            {"options", LogicalType::VARCHAR},
            {"rowsets", LogicalType::UBIGINT},
            {"row_count", LogicalType::UBIGINT},
-           {"bytes", LogicalType::UBIGINT}},
+           {"bytes", LogicalType::UBIGINT},
+           {"memory_rows", LogicalType::UBIGINT}},
           &types, &names);
   auto data = duckdb::make_uniq<RowsData>();
   ForEachDatabase(context, [&](const std::string& database, PetaliteCatalog& catalog) {
-    for (const auto& [_, schema] : PetaliteTransaction::Get(context, catalog).version().schemas) {
+    auto& transaction = PetaliteTransaction::Get(context, catalog);
+    for (const auto& [_, schema] : transaction.version().schemas) {
       for (const auto& [_, table] : schema.tables) {
+        const auto view = transaction.OpenView(table);
         duckdb::vector<Value> key;
         for (const size_t column : table->key()) key.emplace_back(table->schema()[column].name);
         std::string options;
@@ -105,7 +128,8 @@ duckdb::unique_ptr<duckdb::FunctionData> BindTables(ClientContext& context, duck
         }
         data->rows.push_back({Value(database), Value(schema.name), Value(table->name().table),
                               Value::LIST(LogicalType::VARCHAR, std::move(key)), Value(options),
-                              Count(table->rowsets().size()), Count(table->rows()), Count(table->bytes())});
+                              Count(view->rowsets().size()), Count(view->rows()), Count(view->bytes()),
+                              Count(MemoryRows(*view))});
       }
     }
   });
@@ -122,20 +146,26 @@ duckdb::unique_ptr<duckdb::FunctionData> BindRowsets(ClientContext& context, duc
            {"bytes", LogicalType::UBIGINT},
            {"filter_bytes", LogicalType::UBIGINT},
            {"min_key", LogicalType::VARCHAR},
-           {"max_key", LogicalType::VARCHAR}},
+           {"max_key", LogicalType::VARCHAR},
+           {"dead_rows", LogicalType::UBIGINT},
+           {"min_commit", LogicalType::UBIGINT},
+           {"max_commit", LogicalType::UBIGINT}},
           &types, &names);
-  const store::Table& table = *TableArgument(context, input.inputs[0]).table();
+  const auto view = ViewArgument(context, input.inputs[0]);
+  const store::Table& table = view->table();
   const auto key_text = [&](const std::string& key) {
     if (!table.is_keyed()) return Value(LogicalType::VARCHAR);
     return Value(FormatKey(table.KeyTypes(), Must(DecodeKey(table.KeyTypes(), key))));
   };
   auto data = duckdb::make_uniq<RowsData>();
-  for (const auto& rowset : table.rowsets()) {
-    const store::RowsetInfo& info = rowset->info();
+  for (const auto& part : view->rowsets()) {
+    const store::RowsetInfo& info = part.rowset->info();
     uint64_t filter_bytes = 0;
     for (const auto& column : info.columns) filter_bytes += column.filter_bytes;
-    data->rows.push_back({Count(info.id), Value(rowset->path()), Count(info.rows), Count(info.row_groups),
-                          Count(info.bytes), Count(filter_bytes), key_text(info.min_key), key_text(info.max_key)});
+    data->rows.push_back({Count(info.id), Value(part.rowset->path()), Count(info.rows), Count(info.row_groups),
+                          Count(info.bytes), Count(filter_bytes), key_text(info.min_key), key_text(info.max_key),
+                          Count(part.dead == nullptr ? 0 : part.dead->count()), Count(info.min_commit),
+                          Count(info.max_commit)});
   }
   return data;
 }
@@ -170,12 +200,14 @@ struct FilterSum {
   }
 };
 
-FilterSum SumColumnFilters(const store::Table& table, size_t column) {
+FilterSum SumColumnFilters(const store::TableView& view, size_t column) {
   FilterSum sum;
-  for (const auto& rowset : table.rowsets()) {
-    sum.Add(rowset->filter_counters(column));
-    for (size_t group = 0; group < rowset->info().row_groups; ++group) {
-      const auto filter = Must(rowset->Filter(group, column));
+  for (const auto& part : view.rowsets()) {
+    const store::ColumnSource& source = (*part.mapping)[column];
+    if (source.absent()) continue;
+    sum.Add(part.rowset->filter_counters(source.position));
+    for (size_t group = 0; group < part.rowset->info().row_groups; ++group) {
+      const auto filter = Must(part.rowset->Filter(group, source.position));
       if (filter == nullptr) continue;
       ++sum.filters;
       sum.bytes += filter->view().bits().size();
@@ -185,11 +217,11 @@ FilterSum SumColumnFilters(const store::Table& table, size_t column) {
   return sum;
 }
 
-FilterSum SumKeyFilters(const store::Table& table) {
+FilterSum SumKeyFilters(const store::TableView& view) {
   FilterSum sum;
-  for (const auto& rowset : table.rowsets()) {
-    const auto filter = Must(rowset->LoadKeyFilter());
-    sum.Add(rowset->key_filter_counters());
+  for (const auto& part : view.rowsets()) {
+    const auto filter = Must(part.rowset->LoadKeyFilter());
+    sum.Add(part.rowset->key_filter_counters());
     ++sum.filters;
     sum.bytes += filter->filter_bytes();
     sum.fpp += filter->real_fpp();
@@ -211,15 +243,16 @@ duckdb::unique_ptr<duckdb::FunctionData> BindFilters(ClientContext& context, duc
            {"skips", LogicalType::UBIGINT},
            {"false_positives", LogicalType::UBIGINT}},
           &types, &names);
-  const store::Table& table = *TableArgument(context, input.inputs[0]).table();
+  const auto view = ViewArgument(context, input.inputs[0]);
+  const store::Table& table = view->table();
   auto data = duckdb::make_uniq<RowsData>();
   for (size_t column = 0; column < table.schema().size(); ++column) {
-    const FilterSum sum = SumColumnFilters(table, column);
+    const FilterSum sum = SumColumnFilters(*view, column);
     if (sum.filters == 0) continue;
     data->rows.push_back(sum.Row(table.schema()[column].name, "column", table.options().columns()[column].bloom_fpp));
   }
-  if (table.is_keyed() && !table.rowsets().empty()) {
-    data->rows.push_back(SumKeyFilters(table).Row("(primary key)", "key", table.options().key_bloom_fpp()));
+  if (table.is_keyed() && !view->rowsets().empty()) {
+    data->rows.push_back(SumKeyFilters(*view).Row("(primary key)", "key", table.options().key_bloom_fpp()));
   }
   return data;
 }
@@ -244,6 +277,159 @@ duckdb::unique_ptr<duckdb::FunctionData> BindCache(ClientContext& context, duckd
   return data;
 }
 
+// Counts since the database was opened, and what is true at this moment.
+duckdb::unique_ptr<duckdb::FunctionData> BindMetrics(ClientContext& context, duckdb::TableFunctionBindInput& input,
+                                                     duckdb::vector<LogicalType>& types,
+                                                     duckdb::vector<duckdb::string>& names) {
+  Declare({{"database_name", LogicalType::VARCHAR},
+           {"name", LogicalType::VARCHAR},
+           {"value", LogicalType::UBIGINT},
+           {"text", LogicalType::VARCHAR}},
+          &types, &names);
+  auto data = duckdb::make_uniq<RowsData>();
+  ForEachDatabase(context, [&](const std::string& database, PetaliteCatalog& catalog) {
+    store::StoreContext& store = catalog.database().context();
+    const store::Metrics& metrics = store.metrics;
+    const store::WalStatistics wal = store.log->wal().statistics();
+    const std::pair<const char*, uint64_t> counts[] = {
+        {"keys_resolved", metrics.keys_resolved},
+        {"filter_probes", metrics.filter_probes},
+        {"false_positives", metrics.false_positives},
+        {"key_pages_read", metrics.key_pages_read},
+        {"user_bytes", metrics.user_bytes},
+        {"flushed_bytes", metrics.flushed_bytes},
+        {"compacted_bytes", metrics.compacted_bytes},
+        {"puffin_bytes", metrics.puffin_bytes},
+        {"flushes", metrics.flushes},
+        {"compactions", metrics.compactions},
+        {"throttled_micros", metrics.throttled_micros},
+        {"memory_bytes", store.mem_bytes},
+        {"wal_records", wal.records},
+        {"wal_bytes", wal.bytes_written},
+        {"wal_syncs", wal.syncs},
+        {"wal_segments_created", wal.segments_created},
+        {"wal_segments_recycled", wal.segments_recycled},
+    };
+    const Value no_text(LogicalType::VARCHAR);
+    for (const auto& [name, value] : counts) {
+      data->rows.push_back({Value(database), Value(name), Count(value), no_text});
+    }
+    const std::string reason = store.maintenance->throttle_reason();
+    data->rows.push_back(
+        {Value(database), Value("throttled"), Count(reason.empty() ? 0 : 1), reason.empty() ? no_text : Value(reason)});
+  });
+  return data;
+}
+
+// Commits that AT may name, as far as times are kept; the newest first.
+duckdb::unique_ptr<duckdb::FunctionData> BindSnapshots(ClientContext& context, duckdb::TableFunctionBindInput& input,
+                                                       duckdb::vector<LogicalType>& types,
+                                                       duckdb::vector<duckdb::string>& names) {
+  Declare(
+      {{"database_name", LogicalType::VARCHAR}, {"commit", LogicalType::UBIGINT}, {"time", LogicalType::TIMESTAMP_TZ}},
+      &types, &names);
+  auto data = duckdb::make_uniq<RowsData>();
+  ForEachDatabase(context, [&](const std::string& database, PetaliteCatalog& catalog) {
+    const store::StoreContext& store = catalog.database().context();
+    const uint64_t visible = store.log->visible();
+    const uint64_t horizon = store.snapshots->horizon();
+    const auto times = store.snapshots->Times();
+    for (auto each = times.rbegin(); each != times.rend(); ++each) {
+      if (each->commit > visible || each->commit < horizon) continue;
+      data->rows.push_back(
+          {Value(database), Count(each->commit), Value::TIMESTAMPTZ(duckdb::timestamp_tz_t(each->time))});
+    }
+  });
+  return data;
+}
+
+// CALL petalite_flush and petalite_compact ------------------------------------------------------------------------
+
+using Job = Status (*)(store::Database& database, const std::optional<store::TableName>& table);
+
+// A job on one table or, without a name, on every table of every database that can be written to.
+struct JobData : public duckdb::TableFunctionData {
+  Job job = nullptr;
+  std::optional<Value> table;
+};
+
+struct JobState : public RowsState {
+  bool done = false;
+  std::vector<std::vector<Value>> rows;
+};
+
+// What the tables are afterwards, whatever the statement's own transaction sees.
+void DescribeTables(const std::string& name, store::Database& database, const std::optional<store::TableName>& only,
+                    std::vector<std::vector<Value>>* rows) {
+  const auto snapshot = database.CurrentSnapshot();
+  for (const auto& [_, table] : snapshot->version().TablesById()) {
+    if (only.has_value() && table->name() != *only) continue;
+    const auto view = snapshot->View(table);
+    rows->push_back({Value(name), Value(table->name().schema), Value(table->name().table),
+                     Count(view->rowsets().size()), Count(view->bytes())});
+  }
+}
+
+template <Job kJob>
+duckdb::unique_ptr<duckdb::FunctionData> BindJob(ClientContext& context, duckdb::TableFunctionBindInput& input,
+                                                 duckdb::vector<LogicalType>& types,
+                                                 duckdb::vector<duckdb::string>& names) {
+  Declare({{"database_name", LogicalType::VARCHAR},
+           {"schema_name", LogicalType::VARCHAR},
+           {"table_name", LogicalType::VARCHAR},
+           {"rowsets", LogicalType::UBIGINT},
+           {"bytes", LogicalType::UBIGINT}},
+          &types, &names);
+  auto data = duckdb::make_uniq<JobData>();
+  data->job = kJob;
+  if (!input.inputs.empty()) {
+    (void)TableArgument(context, input.inputs[0]);
+    data->table = input.inputs[0];
+  }
+  return data;
+}
+
+duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitJob(ClientContext&, duckdb::TableFunctionInitInput&) {
+  return duckdb::make_uniq<JobState>();
+}
+
+// When it runs, and not when it is bound, so that EXPLAIN and PREPARE do nothing.
+void RunJob(ClientContext& context, duckdb::TableFunctionInput& input, duckdb::DataChunk& output) {
+  const auto& data = input.bind_data->Cast<JobData>();
+  auto& state = input.global_state->Cast<JobState>();
+  const auto run = [&](const std::string& name, store::Database& database,
+                       const std::optional<store::TableName>& table) {
+    ThrowIfError(data.job(database, table));
+    DescribeTables(name, database, table, &state.rows);
+  };
+  if (!state.done) {
+    state.done = true;
+    if (data.table.has_value()) {
+      PetaliteTable& entry = TableArgument(context, *data.table);
+      run(entry.ParentCatalog().GetName(), entry.ParentCatalog().Cast<PetaliteCatalog>().database(),
+          entry.table()->name());
+    } else {
+      ForEachDatabase(context, [&](const std::string& name, PetaliteCatalog& catalog) {
+        if (!catalog.database().read_only()) run(name, catalog.database(), std::nullopt);
+      });
+    }
+  }
+  EmitChunk(state.rows, &state.next, output);
+}
+
+Status Flush(store::Database& database, const std::optional<store::TableName>& table) { return database.Flush(table); }
+Status Compact(store::Database& database, const std::optional<store::TableName>& table) {
+  return database.Compact(table);
+}
+
+template <Job kJob>
+duckdb::TableFunctionSet JobFunction(const char* name) {
+  duckdb::TableFunctionSet set(name);
+  set.AddFunction(duckdb::TableFunction({}, RunJob, BindJob<kJob>, InitJob));
+  set.AddFunction(duckdb::TableFunction({LogicalType::VARCHAR}, RunJob, BindJob<kJob>, InitJob));
+  return set;
+}
+
 }  // namespace
 
 void RegisterFunctions(duckdb::DatabaseInstance& instance) {
@@ -253,6 +439,10 @@ void RegisterFunctions(duckdb::DatabaseInstance& instance) {
   loader.RegisterFunction(TableFunction("petalite_rowsets", {LogicalType::VARCHAR}, EmitRows, BindRowsets, InitRows));
   loader.RegisterFunction(TableFunction("petalite_filters", {LogicalType::VARCHAR}, EmitRows, BindFilters, InitRows));
   loader.RegisterFunction(TableFunction("petalite_cache", {}, EmitRows, BindCache, InitRows));
+  loader.RegisterFunction(TableFunction("petalite_metrics", {}, EmitRows, BindMetrics, InitRows));
+  loader.RegisterFunction(TableFunction("petalite_snapshots", {}, EmitRows, BindSnapshots, InitRows));
+  loader.RegisterFunction(JobFunction<Flush>("petalite_flush"));
+  loader.RegisterFunction(JobFunction<Compact>("petalite_compact"));
 }
 
 }  // namespace petalite::sql

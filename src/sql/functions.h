@@ -1,4 +1,4 @@
-// The system functions: what a database holds and how its filters do.
+// The system functions: what a database holds, how its filters do, and its upkeep.
 
 #pragma once
 
@@ -10,7 +10,10 @@ namespace petalite::sql {
 
 // petalite_tables(): every table of every attached Petalite database.
 // petalite_rowsets(table), petalite_filters(table): `table` as SQL names it, quoted as a string.
-// petalite_cache(): the page cache of each attached database.
+// petalite_cache(), petalite_metrics(), petalite_snapshots(): the page cache of each attached database, its counters,
+// the commits that AT may name.
+// petalite_flush([table]), petalite_compact([table]): do it, and say what the tables consist of then; without a table
+// for all of every attached database. They are no part of the statement's transaction.
 void RegisterFunctions(duckdb::DatabaseInstance& instance);
 
 }  // namespace petalite::sql

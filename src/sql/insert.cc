@@ -18,6 +18,7 @@ namespace petalite::sql {
 namespace {
 
 struct InsertState : public duckdb::GlobalSinkState {
+  PetaliteTransaction* transaction = nullptr;
   std::shared_ptr<const store::Table> table;
   std::unique_ptr<store::TableAppender> appender;
   duckdb::DataChunk converted;  // where the table's type is not the value's (types.h)
@@ -66,6 +67,7 @@ duckdb::unique_ptr<duckdb::GlobalSinkState> PetaliteInsert::GetGlobalSinkState(d
     table = &schema_->CreateTable(transaction, *info_)->Cast<PetaliteTable>();
   }
   auto& transaction = PetaliteTransaction::Get(context, table->catalog);
+  state->transaction = &transaction;
   state->table = table->table();
   state->appender = Must(transaction.Write().Append(state->table->name()));
   for (const auto& column : table->GetColumns().Logical()) state->types.push_back(column.Type());
@@ -90,14 +92,15 @@ duckdb::SinkResultType PetaliteInsert::Sink(duckdb::ExecutionContext& context, d
     rows = &state.converted;
   }
   const ChunkViews views(*rows);
-  ThrowIfError(state.appender->Append(views.views(), rows->size()));
+  state.transaction->WithStore([&] { return state.appender->Append(views.views(), rows->size()); });
   return duckdb::SinkResultType::NEED_MORE_INPUT;
 }
 
 duckdb::SinkFinalizeType PetaliteInsert::Finalize(duckdb::Pipeline& pipeline, duckdb::Event& event,
                                                   duckdb::ClientContext& context,
                                                   duckdb::OperatorSinkFinalizeInput& input) const {
-  ThrowIfError(input.global_state.Cast<InsertState>().appender->Finish());
+  auto& state = input.global_state.Cast<InsertState>();
+  state.transaction->ChangeRows([&] { return state.appender->Finish(); });
   return duckdb::SinkFinalizeType::READY;
 }
 

@@ -15,6 +15,7 @@
 #include "sql/predicate.h"
 #include "sql/slice_vector.h"
 #include "sql/statistics.h"
+#include "sql/transaction.h"
 #include "store/scan.h"
 
 namespace petalite::sql {
@@ -30,9 +31,11 @@ using duckdb::Vector;
 struct ScanBindData : public duckdb::TableFunctionData {
   explicit ScanBindData(std::shared_ptr<PetaliteTable> entry) : entry(std::move(entry)) {}
 
-  const std::shared_ptr<const store::Table>& table() const { return entry->table(); }
   duckdb::unique_ptr<FunctionData> Copy() const override { return duckdb::make_uniq<ScanBindData>(entry); }
-  bool Equals(const FunctionData& other) const override { return table() == other.Cast<ScanBindData>().table(); }
+  bool Equals(const FunctionData& other_data) const override {
+    const PetaliteTable& other = *other_data.Cast<ScanBindData>().entry;
+    return entry->table() == other.table() && entry->commit() == other.commit();
+  }
 
   std::shared_ptr<PetaliteTable> entry;
 };
@@ -98,7 +101,6 @@ class ScanLocalState : public duckdb::LocalTableFunctionState {
       if (!in_morsel_) return false;
       in_morsel_ = Must(reader_.Start(morsel, DynamicPredicates()));
     } while (!in_morsel_);
-    rowset_ = global_.scan->table().rowsets()[morsel.rowset].get();
     return true;
   }
 
@@ -115,17 +117,28 @@ class ScanLocalState : public duckdb::LocalTableFunctionState {
 
   void Load(size_t position, const store::RowRange& range) {
     if (loaded_[position]) return;
-    const ZoneMap& zone = rowset_->info().columns[global_.columns[position]].zone;
-    const bool may_have_nulls = !zone.has_null_count || zone.null_count != 0;
     last_slices_[position] = Must(reader_.Read(position, range));
-    slices_[position].Set(last_slices_[position], range.end - range.begin, may_have_nulls, &chunk_.data[position]);
+    slices_[position].Set(last_slices_[position], range.end - range.begin, reader_.MayHaveNulls(position),
+                          &chunk_.data[position]);
     loaded_[position] = true;
+  }
+
+  // The rows that a reader may see at all; all of them leave the selection unset.
+  idx_t SelectVisible(const store::RowRange& range, SelectionVector* selection) {
+    const idx_t rows = range.end - range.begin;
+    if (!reader_.may_have_invisible()) return rows;
+    static_assert(sizeof(duckdb::sel_t) == sizeof(uint32_t));
+    SelectionVector visible(STANDARD_VECTOR_SIZE);
+    const idx_t kept = Must(reader_.Visible(range, visible.data()));
+    if (kept < rows) selection->Initialize(visible);
+    return kept;
   }
 
   void ScanRange(const store::RowRange& range, DataChunk& output) {
     const idx_t rows = range.end - range.begin;
-    idx_t kept = rows;
     SelectionVector selection;
+    idx_t kept = SelectVisible(range, &selection);
+    if (kept == 0) return;
     loaded_.assign(global_.columns.size(), false);
     last_slices_.resize(global_.columns.size());
     chunk_.Reset();
@@ -202,7 +215,6 @@ class ScanLocalState : public duckdb::LocalTableFunctionState {
   DataChunk chunk_;
   std::vector<Filter> filters_;
   duckdb::unique_ptr<duckdb::AdaptiveFilter> order_;
-  const store::Rowset* rowset_ = nullptr;
   size_t morsel_ = 0;
   bool in_morsel_ = false;
 };
@@ -215,7 +227,7 @@ bool FilterPruning(ClientContext& context) {
 duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(ClientContext& context,
                                                                 duckdb::TableFunctionInitInput& input) {
   const auto& bind = input.bind_data->Cast<ScanBindData>();
-  const Schema& schema = bind.table()->schema();
+  const Schema& schema = bind.entry->table()->schema();
   auto global = duckdb::make_uniq<ScanGlobalState>();
   std::vector<size_t> positions;  // of the scanned columns in global->columns
   for (const duckdb::column_t column : input.column_ids) {
@@ -241,7 +253,8 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(ClientContext& c
       predicates.push_back({column, ToPredicate(*filter, schema[column].type)});
     }
   }
-  global->scan = Must(store::TableScan::Start(bind.table(), std::move(predicates), FilterPruning(context)));
+  auto view = PetaliteTransaction::Get(context, bind.entry->catalog).ScanView(*bind.entry);
+  global->scan = Must(store::TableScan::Start(std::move(view), std::move(predicates), FilterPruning(context)));
   return global;
 }
 
@@ -255,15 +268,22 @@ void Scan(ClientContext& context, duckdb::TableFunctionInput& input, DataChunk& 
   input.local_state->Cast<ScanLocalState>().Next(output);
 }
 
+// What the optimizer asks about.
+std::shared_ptr<const store::TableView> PlanningView(ClientContext& context, const FunctionData* bind_data) {
+  const PetaliteTable& entry = *bind_data->Cast<ScanBindData>().entry;
+  return PetaliteTransaction::Get(context, entry.catalog).PlanningView(entry);
+}
+
+// Where the number of rows is not exact, it is not too low either.
 duckdb::unique_ptr<duckdb::NodeStatistics> Cardinality(ClientContext& context, const FunctionData* bind_data) {
-  const idx_t rows = bind_data->Cast<ScanBindData>().table()->rows();
+  const idx_t rows = PlanningView(context, bind_data)->rows();
   return duckdb::make_uniq<duckdb::NodeStatistics>(rows, rows);
 }
 
 duckdb::unique_ptr<duckdb::BaseStatistics> Statistics(ClientContext& context, const FunctionData* bind_data,
                                                       duckdb::column_t column) {
-  const auto& table = bind_data->Cast<ScanBindData>().table();
-  return column < table->schema().size() ? ColumnStatistics(*table, column) : nullptr;
+  if (column >= bind_data->Cast<ScanBindData>().entry->table()->schema().size()) return nullptr;
+  return ColumnStatistics(*PlanningView(context, bind_data), column);
 }
 
 double Progress(ClientContext& context, const FunctionData* bind_data,
@@ -282,12 +302,14 @@ duckdb::BindInfo GetBindInfo(const duckdb::optional_ptr<FunctionData> bind_data)
   return duckdb::BindInfo(*bind_data->Cast<ScanBindData>().entry);
 }
 
-// One exact count for all rows: COUNT(*) is then a constant.
+// One exact count for all rows, where it is known without looking at them: COUNT(*) is then a constant.
 duckdb::vector<duckdb::PartitionStatistics> PartitionStats(ClientContext& context,
                                                            duckdb::GetPartitionStatsInput& input) {
+  const auto rows = PlanningView(context, input.bind_data.get())->exact_rows();
+  if (!rows.has_value()) return {};
   duckdb::PartitionStatistics statistics;
   statistics.row_start = 0;
-  statistics.count = input.bind_data->Cast<ScanBindData>().table()->rows();
+  statistics.count = *rows;
   statistics.count_type = duckdb::CountType::COUNT_EXACT;
   return {statistics};
 }
@@ -298,14 +320,17 @@ duckdb::virtual_column_map_t VirtualColumns(ClientContext& context, duckdb::opti
 
 duckdb::InsertionOrderPreservingMap<duckdb::string> ToString(duckdb::TableFunctionToStringInput& input) {
   duckdb::InsertionOrderPreservingMap<duckdb::string> lines;
-  lines["Table"] = input.bind_data->Cast<ScanBindData>().table()->name().ToString();
+  const PetaliteTable& entry = *input.bind_data->Cast<ScanBindData>().entry;
+  lines["Table"] = entry.table()->name().ToString();
+  if (entry.commit().has_value()) lines["Version"] = std::to_string(*entry.commit());
   return lines;
 }
 
 duckdb::InsertionOrderPreservingMap<duckdb::string> DynamicToString(duckdb::TableFunctionDynamicToStringInput& input) {
   duckdb::InsertionOrderPreservingMap<duckdb::string> lines;
   if (input.global_state == nullptr) return lines;
-  const store::ScanStatistics& counts = input.global_state->Cast<ScanGlobalState>().scan->statistics();
+  store::TableScan& scan = *input.global_state->Cast<ScanGlobalState>().scan;
+  const store::ScanStatistics& counts = scan.statistics();
   lines["Rowsets"] =
       fmt::format("{} considered, {} pruned by zone map", counts.rowsets.load(), counts.rowsets_by_zone.load());
   lines["Row Groups"] =
@@ -313,6 +338,9 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> DynamicToString(duckdb::Tabl
                   counts.row_groups_by_zone.load(), counts.row_groups_by_filter.load());
   lines["Pages"] =
       fmt::format("{} considered, {} pruned by page index", counts.pages.load(), counts.pages_by_zone.load());
+  uint64_t in_memory = 0;
+  for (const auto& part : scan.view().mem_rowsets()) in_memory += part.rows;
+  if (in_memory > 0) lines["Memory"] = fmt::format("{} rows", in_memory);
   return lines;
 }
 

@@ -74,7 +74,8 @@ void SliceVectors::SetFlat(const store::ColumnSlice& slice, size_t rows, duckdb:
 
 void SliceVectors::SetDictionary(const store::ColumnSlice& slice, bool may_have_nulls, duckdb::Vector* out) {
   if (current_.get() != slice.dictionary) {
-    current_ = slice.owner->dictionary();
+    // The page holds its dictionary.
+    current_ = std::shared_ptr<const parquet::Dictionary>(slice.owner, slice.dictionary);
     entries_ = current_->size() + (may_have_nulls ? 1 : 0);
     duckdb::Vector values(out->GetType(), Unconst(current_->values()));
     if (may_have_nulls) {

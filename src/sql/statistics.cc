@@ -32,16 +32,17 @@ void SetBounds(const ZoneMap& zone, const Type& type, BaseStatistics* statistics
 
 }  // namespace
 
-duckdb::unique_ptr<BaseStatistics> ColumnStatistics(const store::Table& table, size_t column) {
-  const Type& type = table.schema()[column].type;
-  const ZoneMap zone = table.ColumnZone(column);
+duckdb::unique_ptr<BaseStatistics> ColumnStatistics(const store::TableView& view, size_t column) {
+  const Type& type = view.table().schema()[column].type;
+  const ZoneMap& zone = view.ColumnZone(column);
   BaseStatistics statistics = BaseStatistics::CreateUnknown(ToDuck(type));
   if (zone.has_null_count && zone.null_count == 0) {
     statistics.Set(duckdb::StatsInfo::CANNOT_HAVE_NULL_VALUES);
   }
   if (type.IsOrdered()) SetBounds(zone, type, &statistics);
-  statistics.SetDistinctCount(
-      std::min<duckdb::idx_t>(static_cast<duckdb::idx_t>(table.DistinctCount(column) + 0.5), table.rows()));
+  // Rows in memory are not counted; where there are no others, nothing is known.
+  const auto distinct = static_cast<duckdb::idx_t>(view.DistinctCount(column) + 0.5);
+  if (distinct > 0) statistics.SetDistinctCount(std::min<duckdb::idx_t>(distinct, view.rows()));
   return statistics.ToUnique();
 }
 

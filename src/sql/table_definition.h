@@ -4,7 +4,7 @@
 
 #include "duckdb/parser/parsed_data/create_table_info.hpp"
 
-#include "store/database.h"
+#include "store/transaction.h"
 
 namespace petalite::sql {
 

@@ -4,18 +4,23 @@
 #include <deque>
 #include <numeric>
 
+#include "base/hash.h"
 #include "column/column_vector.h"
 #include "column/key_encoding.h"
+#include "store/check_values.h"
 #include "store/lookup.h"
 #include "store/rowset_writer.h"
+#include "store/staged_table.h"
 
 namespace petalite::store {
+
+inline constexpr size_t kFewBytes = size_t{4} << 20;
 
 // What the two appenders share: one rowset file after another, and their hand-over to the transaction.
 class RowsetSequence {
  public:
-  RowsetSequence(Database& database, Transaction& transaction, std::shared_ptr<const Table> table)
-      : database_(database), transaction_(transaction), table_(std::move(table)) {}
+  RowsetSequence(Database& database, Transaction& transaction, std::shared_ptr<const Table> table, uint32_t tablet)
+      : database_(database), transaction_(transaction), table_(std::move(table)), tablet_(tablet) {}
 
   const std::shared_ptr<const Table>& table() const { return table_; }
   const std::vector<std::shared_ptr<Rowset>>& finished() const { return finished_; }
@@ -23,10 +28,15 @@ class RowsetSequence {
 
   Status Append(std::span<const ColumnView> columns, size_t rows, std::span<const std::string_view> keys) {
     if (writer_ == nullptr) {
-      const RowsetId id = database_.next_rowset_id_.fetch_add(1);
-      RETURN_IF_ERROR(database_.fs().CreateDirectories(database_.DataDirectory(table_->id())));
-      ASSIGN_OR_RETURN(writer_, RowsetWriter::Create(database_.fs(), &database_.pool(),
-                                                     database_.RowsetPath(table_->id(), id), *table_, id));
+      StoreContext& context = database_.context_;
+      const RowsetId id = context.next_rowset_id.fetch_add(1);
+      RETURN_IF_ERROR(context.fs.CreateDirectories(context.DataDirectory(table_->id())));
+      ASSIGN_OR_RETURN(writer_, RowsetWriter::Create(context.fs, &context.pool, context.RowsetPath(table_->id(), id),
+                                                     {.schema = table_->schema(),
+                                                      .options = table_->options(),
+                                                      .key = table_->key(),
+                                                      .id = id,
+                                                      .tablet = tablet_}));
     }
     RETURN_IF_ERROR(writer_->Append(columns, rows, keys));
     return writer_->bytes() >= table_->options().rowset_bytes() ? FinishRowset() : Status::Ok();
@@ -35,8 +45,7 @@ class RowsetSequence {
   Status FinishRowset() {
     if (writer_ == nullptr) return Status::Ok();
     ASSIGN_OR_RETURN(RowsetInfo info, writer_->Finish());
-    auto rowset = std::make_shared<Rowset>(database_.fs(), writer_->path(), std::move(info), table_->schema(),
-                                           &database_.cache());
+    auto rowset = std::make_shared<Rowset>(database_.fs(), writer_->path(), std::move(info), &database_.cache());
     transaction_.written_.push_back(rowset);  // from here on it goes with the transaction
     finished_.push_back(std::move(rowset));
     writer_ = nullptr;
@@ -47,43 +56,94 @@ class RowsetSequence {
   Status HandOver() {
     RETURN_IF_ERROR(FinishRowset());
     if (finished_.empty()) return Status::Ok();
-    RETURN_IF_ERROR(database_.fs().SyncDirectory(database_.DataDirectory(table_->id())));
+    RETURN_IF_ERROR(database_.fs().SyncDirectory(database_.context_.DataDirectory(table_->id())));
     RETURN_IF_ERROR(database_.fs().SyncDirectory(database_.path() + "/data"));
-    ASSIGN_OR_RETURN(const auto now, transaction_.GetTable(table_->name()));
-    auto rowsets = now->rowsets();
-    rowsets.insert(rowsets.end(), finished_.begin(), finished_.end());
-    transaction_.PutTable(std::make_shared<const Table>(now->id(), now->name(), now->schema(), now->key(),
-                                                        now->options(), std::move(rowsets)));
+    StagedTable& staged = transaction_.Staged(table_);
+    for (const auto& rowset : finished_) staged.AddRowset(rowset);
     return Status::Ok();
   }
-
-  size_t memory_budget() const { return database_.options().memory_limit / 2; }
 
  private:
   Database& database_;
   Transaction& transaction_;
   const std::shared_ptr<const Table> table_;
+  const uint32_t tablet_;
   std::unique_ptr<RowsetWriter> writer_;
   std::vector<std::shared_ptr<Rowset>> finished_;
 };
 
 namespace {
 
+// Rows that wait, column by column.
+class RowBuffer {
+ public:
+  explicit RowBuffer(const Schema& schema) {
+    for (const Field& field : schema.fields) columns_.emplace_back(field.type);
+  }
+
+  void Append(std::span<const ColumnView> columns, size_t rows) {
+    for (size_t i = 0; i < columns.size(); ++i) columns_[i].Append(columns[i]);
+    rows_ += rows;
+  }
+  size_t rows() const { return rows_; }
+  size_t memory_bytes() const {
+    size_t bytes = 0;
+    for (const ColumnVector& column : columns_) bytes += column.memory_bytes();
+    return bytes;
+  }
+  std::vector<ColumnView> Views() const {
+    std::vector<ColumnView> views;
+    for (const ColumnVector& column : columns_) views.push_back(column.View());
+    return views;
+  }
+  // As an insert into the transaction, like any other.
+  Status Stage(Transaction& transaction, const Table& table) const {
+    if (rows_ == 0) return Status::Ok();
+    const WriteBatch batch{.op = WriteOp::kInsert, .columns = Views(), .rows = rows_};
+    return transaction.Write(table.name(), batch).status();
+  }
+  void Clear() {
+    for (ColumnVector& column : columns_) column.Clear();
+    rows_ = 0;
+  }
+
+ private:
+  std::vector<ColumnVector> columns_;
+  size_t rows_ = 0;
+};
+
+// While there are few rows they are only kept; once there are many, they go to files as they come.
 class UnkeyedAppender : public TableAppender {
  public:
-  explicit UnkeyedAppender(RowsetSequence rowsets) : rowsets_(std::move(rowsets)) {}
+  UnkeyedAppender(Transaction& transaction, size_t few_bytes, RowsetSequence rowsets)
+      : transaction_(transaction), few_bytes_(few_bytes), rowsets_(std::move(rowsets)), buffer_(table().schema()) {}
 
   Status Append(std::span<const ColumnView> columns, size_t rows) override {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const Status checked = CheckValues(table().schema()[i], columns[i], rows_);
+      if (!checked.ok()) return checked.WithContext(TableContext());
+    }
     rows_ += rows;
-    return rowsets_.Append(columns, rows, {}).WithContext(TableContext());
+    if (many_) return rowsets_.Append(columns, rows, {}).WithContext(TableContext());
+    buffer_.Append(columns, rows);
+    if (buffer_.memory_bytes() < few_bytes_) return Status::Ok();
+    many_ = true;
+    const Status written = rowsets_.Append(buffer_.Views(), buffer_.rows(), {}).WithContext(TableContext());
+    buffer_.Clear();
+    return written;
   }
-  Status Finish() override { return rowsets_.HandOver(); }
+  Status Finish() override { return many_ ? rowsets_.HandOver() : buffer_.Stage(transaction_, table()); }
   uint64_t rows() const override { return rows_; }
 
  private:
-  std::string TableContext() const { return fmt::format("table '{}'", rowsets_.table()->name().ToString()); }
+  const Table& table() const { return *rowsets_.table(); }
+  std::string TableContext() const { return fmt::format("table '{}'", table().name().ToString()); }
 
+  Transaction& transaction_;
+  const size_t few_bytes_;
   RowsetSequence rowsets_;
+  RowBuffer buffer_;
+  bool many_ = false;
   uint64_t rows_ = 0;
 };
 
@@ -91,33 +151,43 @@ class UnkeyedAppender : public TableAppender {
 // buffer fills up to the memory budget, is sorted, and becomes a rowset of its own unless it lies behind the last one.
 class KeyedAppender : public TableAppender {
  public:
-  explicit KeyedAppender(RowsetSequence rowsets) : rowsets_(std::move(rowsets)), types_(table().KeyTypes()) {
-    for (const Field& field : table().schema().fields) buffer_.emplace_back(field.type);
-  }
+  KeyedAppender(Transaction& transaction, StoreContext& context, size_t few_bytes, size_t budget,
+                std::vector<RowsetSequence> rowsets)
+      : transaction_(transaction),
+        context_(context),
+        few_bytes_(few_bytes),
+        budget_(budget),
+        rowsets_(std::move(rowsets)),
+        types_(table().KeyTypes()),
+        buffer_(table().schema()) {}
 
   Status Append(std::span<const ColumnView> columns, size_t rows) override {
     if (rows == 0) return Status::Ok();
     RETURN_IF_ERROR(AppendKeys(columns, rows).WithContext(TableContext()));
-    size_t bytes = key_bytes_;
     for (size_t i = 0; i < columns.size(); ++i) {
-      buffer_[i].Append(columns[i]);
-      bytes += buffer_[i].memory_bytes();
+      const Status checked = CheckValues(table().schema()[i], columns[i], rows_);
+      if (!checked.ok()) return checked.WithContext(TableContext());
     }
+    buffer_.Append(columns, rows);
     rows_ += rows;
-    const bool full = (sorted_ && keys_.size() >= table().options().row_group_rows()) ||
-                      bytes >= rowsets_.memory_budget() || keys_.size() > UINT32_MAX / 2;
+    const size_t bytes = key_bytes_ + buffer_.memory_bytes();
+    many_ = many_ || bytes >= few_bytes_;
+    const bool full = (many_ && sorted_ && keys_.size() >= table().options().row_group_rows()) || bytes >= budget_ ||
+                      keys_.size() > UINT32_MAX / 2;
     return full ? FlushRun().WithContext(TableContext()) : Status::Ok();
   }
 
   Status Finish() override {
+    if (!many_) return buffer_.Stage(transaction_, table());
     if (!keys_.empty()) RETURN_IF_ERROR(FlushRun().WithContext(TableContext()));
-    return rowsets_.HandOver();
+    for (RowsetSequence& rowsets : rowsets_) RETURN_IF_ERROR(rowsets.HandOver());
+    return Status::Ok();
   }
 
   uint64_t rows() const override { return rows_; }
 
  private:
-  const Table& table() const { return *rowsets_.table(); }
+  const Table& table() const { return *rowsets_[0].table(); }
   std::string TableContext() const { return fmt::format("table '{}'", table().name().ToString()); }
 
   Status AppendKeys(std::span<const ColumnView> columns, size_t rows) {
@@ -175,30 +245,45 @@ class KeyedAppender : public TableAppender {
     return earliest == nullptr ? Status::Ok() : Duplicate(keys_[earliest->row]);
   }
 
-  // Whether a key of the run is in the table already, or in a rowset that this appender finished.
-  Status CheckAgainst(const Table& rowsets, std::span<const std::string_view> keys) const {
-    ASSIGN_OR_RETURN(const auto found, FindFirstPresent(rowsets, keys));
-    return found.has_value() ? Duplicate(keys[found->number]) : Status::Ok();
+  // Whether a key of the run is in the table already, as the transaction sees it, or in a rowset that this appender
+  // finished.
+  Status CheckPresent() const {
+    ASSIGN_OR_RETURN(const auto view, transaction_.View(rowsets_[0].table()));
+    ASSIGN_OR_RETURN(const auto found, FindFirstPresent(*view, keys_));
+    if (found.has_value()) return Duplicate(keys_[*found]);
+    std::vector<uint64_t> hashes;
+    for (const std::string_view key : keys_) hashes.push_back(Xxh64(key));
+    std::vector<RowLocation> locations(keys_.size());
+    for (const RowsetSequence& rowsets : rowsets_) {
+      if (rowsets.finished().empty()) continue;
+      const TabletState finished(rowsets.finished(), {});
+      const KeyResolver resolver(context_, finished, kNewestCommit);
+      RETURN_IF_ERROR(resolver.Find(keys_, hashes, locations));
+      for (size_t i = 0; i < keys_.size(); ++i) {
+        if (locations[i].found()) return Duplicate(keys_[i]);
+      }
+    }
+    return Status::Ok();
   }
 
   Status FlushRun() {
+    many_ = true;
     std::vector<uint32_t> order;
-    std::vector<std::string_view> keys;
     if (sorted_) {
-      keys.assign(keys_.begin(), keys_.end());
+      order.resize(keys_.size());
+      std::iota(order.begin(), order.end(), 0);
     } else {
       RETURN_IF_ERROR(SortRun(&order));
-      keys.reserve(order.size());
-      for (const uint32_t row : order) keys.push_back(keys_[row]);
     }
-    if (rowsets_.current() != nullptr && keys.front() <= rowsets_.current()->last_key()) {
-      RETURN_IF_ERROR(rowsets_.FinishRowset());
+    // A rowset that the run does not lie behind is finished before its keys are looked for.
+    for (RowsetSequence& rowsets : rowsets_) {
+      if (rowsets.current() != nullptr && keys_[order.front()] <= rowsets.current()->last_key()) {
+        RETURN_IF_ERROR(rowsets.FinishRowset());
+      }
     }
-    RETURN_IF_ERROR(CheckAgainst(table(), keys_));
-    const Table finished(0, table().name(), table().schema(), table().key(), table().options(), rowsets_.finished());
-    RETURN_IF_ERROR(CheckAgainst(finished, keys_));
-    RETURN_IF_ERROR(WriteRun(order, keys));
-    for (ColumnVector& column : buffer_) column.Clear();
+    RETURN_IF_ERROR(CheckPresent());
+    RETURN_IF_ERROR(WriteRun(order));
+    buffer_.Clear();
     batches_.clear();
     keys_.clear();
     key_bytes_ = 0;
@@ -206,37 +291,44 @@ class KeyedAppender : public TableAppender {
     return Status::Ok();
   }
 
+  Status WriteRun(const std::vector<uint32_t>& order) {
+    if (rowsets_.size() == 1) return WritePieces(order, &rowsets_[0]);
+    std::vector<std::vector<uint32_t>> orders(rowsets_.size());
+    for (const uint32_t row : order) orders[table().TabletOf(Xxh64(keys_[row]))].push_back(row);
+    for (size_t i = 0; i < orders.size(); ++i) RETURN_IF_ERROR(WritePieces(orders[i], &rowsets_[i]));
+    return Status::Ok();
+  }
+
   // In pieces, so that a rowset that grows too large can be closed between them.
-  Status WriteRun(const std::vector<uint32_t>& order, std::span<const std::string_view> keys) {
-    std::vector<uint32_t> identity;
-    const uint32_t* selection = order.data();
-    if (order.empty()) {
-      identity.resize(keys.size());
-      std::iota(identity.begin(), identity.end(), 0);
-      selection = identity.data();
-    }
+  Status WritePieces(const std::vector<uint32_t>& order, RowsetSequence* rowsets) {
     const size_t piece = table().options().row_group_rows();
-    for (size_t begin = 0; begin < keys.size(); begin += piece) {
-      const size_t rows = std::min(piece, keys.size() - begin);
-      std::vector<ColumnView> views;
-      for (const ColumnVector& column : buffer_) {
-        ColumnView view = column.View();
-        view.selection = selection + begin;
+    std::vector<std::string_view> keys;
+    for (size_t begin = 0; begin < order.size(); begin += piece) {
+      const size_t rows = std::min(piece, order.size() - begin);
+      std::vector<ColumnView> views = buffer_.Views();
+      for (ColumnView& view : views) {
+        view.selection = order.data() + begin;
         view.size = rows;
-        views.push_back(view);
       }
-      RETURN_IF_ERROR(rowsets_.Append(views, rows, keys.subspan(begin, rows)));
+      keys.clear();
+      for (size_t i = begin; i < begin + rows; ++i) keys.push_back(keys_[order[i]]);
+      RETURN_IF_ERROR(rowsets->Append(views, rows, keys));
     }
     return Status::Ok();
   }
 
-  RowsetSequence rowsets_;
+  Transaction& transaction_;
+  StoreContext& context_;
+  const size_t few_bytes_;
+  const size_t budget_;
+  std::vector<RowsetSequence> rowsets_;  // one per tablet
   const std::vector<Type> types_;
-  std::vector<ColumnVector> buffer_;
+  RowBuffer buffer_;
   std::deque<EncodedKeys> batches_;     // what keys_ points into
   std::vector<std::string_view> keys_;  // of the buffer's rows
   size_t key_bytes_ = 0;
   bool sorted_ = true;  // keys_ rise strictly
+  bool many_ = false;   // too many to be written as a batch
   uint64_t rows_ = 0;
 };
 
@@ -244,9 +336,16 @@ class KeyedAppender : public TableAppender {
 
 Result<std::unique_ptr<TableAppender>> Transaction::Append(const TableName& name) {
   ASSIGN_OR_RETURN(auto table, GetTable(name));
-  RowsetSequence rowsets(database_, *this, table);
-  if (table->is_keyed()) return std::unique_ptr<TableAppender>(std::make_unique<KeyedAppender>(std::move(rowsets)));
-  return std::unique_ptr<TableAppender>(std::make_unique<UnkeyedAppender>(std::move(rowsets)));
+  // A load takes half of the memory for writes; up to a sixteenth of that it is a batch like others.
+  const size_t budget = database_.options().write_bytes / 2;
+  const size_t few = std::min(budget / 16, kFewBytes);
+  std::vector<RowsetSequence> rowsets;
+  for (uint32_t i = 0; i < table->tablets().size(); ++i) rowsets.emplace_back(database_, *this, table, i);
+  if (table->is_keyed()) {
+    return std::unique_ptr<TableAppender>(
+        std::make_unique<KeyedAppender>(*this, database_.context_, few, budget, std::move(rowsets)));
+  }
+  return std::unique_ptr<TableAppender>(std::make_unique<UnkeyedAppender>(*this, few, std::move(rowsets[0])));
 }
 
 }  // namespace petalite::store

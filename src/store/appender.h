@@ -1,6 +1,7 @@
-// Rows into new rowsets of one table. Keyed tables: rows come in any order; they are sorted by key in runs of as much
-// as the memory budget holds, a run per rowset, and a key that occurs twice, in what is appended or in the table, is an
-// error that names it. Legal order of calls: Append any number of times, Finish.
+// Many rows into one table. A few join the transaction as any write does; more go into rowsets of their own, which the
+// commit adopts. Keyed tables: rows come in any order; they are sorted by key in runs of as much as the memory budget
+// holds, a run per rowset, and a key that occurs twice, in what is appended or in the table, is an error that names it.
+// Legal order of calls: Append any number of times, Finish.
 
 #pragma once
 
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "column/column_view.h"
-#include "store/database.h"
+#include "store/transaction.h"
 
 namespace petalite::store {
 

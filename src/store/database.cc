@@ -3,13 +3,22 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include <sched.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "store/catalog.h"
+#include "store/catalog_changes.h"
+#include "store/commit_changes.h"
+#include "store/compaction.h"
+#include "store/flush.h"
+#include "store/maintenance.h"
+#include "store/rebase.h"
+#include "store/recovery.h"
+#include "store/staged_table.h"
+#include "store/transaction.h"
 
 namespace petalite::store {
 namespace {
@@ -28,7 +37,7 @@ std::string CatalogPath(const std::string& path) { return path + "/catalog.sqlit
 Result<bool> IsFresh(FileSystem& fs, const std::string& path) {
   ASSIGN_OR_RETURN(const auto names, fs.List(path));
   return std::all_of(names.begin(), names.end(), [](const std::string& name) {
-    return name == "LOCK" || name == "data" || name.starts_with("catalog.sqlite-");
+    return name == "LOCK" || name == "data" || name == "wal" || name.starts_with("catalog.sqlite-");
   });
 }
 
@@ -63,6 +72,20 @@ Result<std::unique_ptr<FileLock>> LockWithin(FileSystem& fs, const std::string& 
 
 size_t Default(size_t given, size_t otherwise) { return given != 0 ? given : otherwise; }
 
+int64_t Now() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// The limits that were not given, from the one that was, or from the machine.
+DatabaseOptions Resolved(DatabaseOptions options) {
+  options.memory_limit = Default(options.memory_limit, AvailableMemory());
+  options.cache_bytes = Default(options.cache_bytes, options.memory_limit / 4);
+  options.write_bytes = Default(options.write_bytes, std::min(options.memory_limit / 8 * 3, size_t{1} << 30));
+  options.threads = Default(options.threads, AvailableThreads());
+  return options;
+}
+
 }  // namespace
 
 size_t AvailableMemory() {
@@ -86,17 +109,31 @@ size_t AvailableThreads() {
 }
 
 Database::Database(std::string path, const DatabaseOptions& options, FileSystem& fs)
-    : path_(std::move(path)), options_(options), fs_(fs), cache_(options.cache_bytes), pool_(options.threads) {}
+    : options_(options),
+      cache_(options.cache_bytes),
+      pool_(options.threads),
+      context_{.fs = fs, .path = std::move(path), .cache = cache_, .pool = pool_},
+      snapshots_(options.history_retention_micros) {
+  context_.snapshots = &snapshots_;
+  context_.cold_key_pages = options.cold_key_pages;
+  context_.transaction_bytes = options.write_bytes / 8;
+}
 
-Database::~Database() = default;
+Database::~Database() {
+  if (maintenance_ == nullptr) return;  // it was never open
+  maintenance_->Stop();
+  if (!options_.read_only && log_->wal().health().ok()) {
+    Status closed = Flush();
+    if (closed.ok()) closed = Checkpoint();
+    if (!closed.ok()) Log(LogLevel::kWarn, "{}: not flushed on close: {}", path(), closed.message());
+  }
+  versions_.clear();
+  maintenance_ = nullptr;
+}
 
 Result<std::unique_ptr<Database>> Database::Open(const std::string& path, const DatabaseOptions& given) {
-  DatabaseOptions options = given;
-  options.cache_bytes = Default(options.cache_bytes, AvailableMemory() / 4);
-  options.memory_limit = Default(options.memory_limit, AvailableMemory() / 8);
-  options.threads = Default(options.threads, AvailableThreads());
+  const DatabaseOptions options = Resolved(given);
   FileSystem& fs = options.fs != nullptr ? *options.fs : PosixFileSystem();
-
   ASSIGN_OR_RETURN(bool exists, fs.Exists(path));
   if (!exists && !options.create) return NotFound("{}: there is no such database", path);
   if (!exists) RETURN_IF_ERROR(CreateDurably(fs, path));
@@ -111,50 +148,241 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, const 
   ASSIGN_OR_RETURN(database->lock_, LockWithin(fs, path, options.read_only ? LockMode::kShared : LockMode::kExclusive,
                                                options.wait_seconds));
   ASSIGN_OR_RETURN(exists, fs.Exists(CatalogPath(path)));  // another process may have made it meanwhile
-  if (!exists) {
-    RETURN_IF_ERROR(CreateDurably(fs, path + "/data"));
-    RETURN_IF_ERROR(fs.SyncDirectory(Parent(path)));  // an attempt that failed may have left the folder unsynced
-  }
-  ASSIGN_OR_RETURN(database->catalog_, CatalogFile::Open(fs, CatalogPath(path), options.read_only, !exists));
-  CatalogCounters counters;
-  Database* self = database.get();
-  ASSIGN_OR_RETURN(database->current_, database->catalog_->Load(
-                                           [self](TableId table, RowsetInfo info, const Schema& schema) {
-                                             const std::string file = self->RowsetPath(table, info.id);
-                                             return std::make_shared<Rowset>(self->fs_, file, std::move(info), schema,
-                                                                             &self->cache_);
-                                           },
-                                           &counters));
-  database->next_table_id_ = counters.next_table_id;
-  database->next_rowset_id_ = counters.next_rowset_id;
-  if (!options.read_only) RETURN_IF_ERROR(database->RemoveOrphans());
+  RETURN_IF_ERROR(database->OpenCatalog(exists));
   return database;
+}
+
+Status Database::OpenCatalog(bool exists) {
+  FileSystem& fs = context_.fs;
+  if (!exists) {
+    RETURN_IF_ERROR(CreateDurably(fs, path() + "/data"));
+    RETURN_IF_ERROR(CreateDurably(fs, path() + "/wal"));
+    RETURN_IF_ERROR(fs.SyncDirectory(Parent(path())));  // an attempt that failed may have left the folder unsynced
+    RETURN_IF_ERROR(fs.SyncDirectory(path()));
+  }
+  ASSIGN_OR_RETURN(catalog_, CatalogFile::Open(fs, CatalogPath(path()), options_.read_only, !exists));
+  ASSIGN_OR_RETURN(image_, catalog_->Load());
+  snapshots_.RestoreHorizon(image_.horizon);
+  for (const CommitTime& each : image_.times) snapshots_.Note(each);
+  if (image_.times.empty()) snapshots_.Note({image_.commit, Now()});
+  Recovery recovery(context_);
+  RETURN_IF_ERROR(recovery.Restore(image_));
+  const WalOptions wal_options{.segment_bytes = options_.wal_segment_bytes,
+                               .durability = options_.durability,
+                               .async_interval_ms = options_.async_interval_ms};
+  ASSIGN_OR_RETURN(auto wal, Wal::Open(fs, path() + "/wal", image_.replay_lsn, wal_options, options_.read_only,
+                                       [&](const WalRecord& record) { return recovery.Replay(record); }));
+  log_ = std::make_unique<CommitLog>(std::move(wal), recovery.last_commit());
+  log_->SetLastTime(recovery.last_time());
+  context_.log = log_.get();
+  context_.replay_lsn = image_.replay_lsn;
+  context_.next_table_id = recovery.next_table_id();
+  context_.next_rowset_id = recovery.next_rowset_id();
+  context_.next_puffin_id = image_.counters.next_puffin_id;
+  recovery.MarkDropped();
+  versions_ = recovery.versions();
+  if (!options_.read_only) RETURN_IF_ERROR(RemoveOrphans());
+  maintenance_ = std::make_unique<Maintenance>(*this);
+  context_.maintenance = maintenance_.get();
+  if (!options_.read_only && options_.background) maintenance_->Start();
+  return Status::Ok();
 }
 
 std::shared_ptr<const Version> Database::Current() const {
   const std::lock_guard lock(version_mutex_);
-  return current_;
+  return versions_.rbegin()->second;
 }
 
-std::string Database::DataDirectory(TableId table) const { return fmt::format("{}/data/{}", path_, table); }
-
-std::string Database::RowsetPath(TableId table, RowsetId rowset) const {
-  return fmt::format("{}/{}.parquet", DataDirectory(table), rowset);
+std::shared_ptr<const Snapshot> Database::CurrentSnapshot() const {
+  for (;;) {
+    const uint64_t commit = log_->visible();
+    auto snapshot = SnapshotAt(commit);
+    if (snapshot.ok()) return *std::move(snapshot);  // else the horizon has overtaken it: there is a newer one
+  }
 }
 
-Result<std::vector<std::string>> Database::FindOrphans() const {
-  std::set<std::string> named;
-  const auto version = Current();
-  for (const auto& [_, schema] : version->schemas) {
-    for (const auto& [_, table] : schema.tables) {
-      for (const auto& rowset : table->rowsets()) named.insert(rowset->path());
+Result<std::shared_ptr<const Snapshot>> Database::SnapshotAt(uint64_t commit) const {
+  if (commit > log_->visible()) {
+    return InvalidArgument("version {} is not there yet: the newest is {}", commit, log_->visible());
+  }
+  auto& snapshots = *context_.snapshots;
+  RETURN_IF_ERROR(snapshots.TryHold(commit));
+  const std::lock_guard lock(version_mutex_);
+  const auto behind = versions_.upper_bound(commit);
+  if (behind == versions_.begin()) {
+    snapshots.Release(commit);
+    return InvalidArgument("the definitions of version {} are gone; the oldest kept are of version {}", commit,
+                           behind->first);
+  }
+  return std::shared_ptr<const Snapshot>(std::make_shared<Snapshot>(snapshots, commit, std::prev(behind)->second));
+}
+
+Result<std::shared_ptr<const Snapshot>> Database::SnapshotAtTime(int64_t micros) const {
+  ASSIGN_OR_RETURN(const uint64_t commit, context_.snapshots->CommitAt(micros));
+  return SnapshotAt(std::min(commit, log_->visible()));
+}
+
+void Database::ForgetVersions(uint64_t horizon) {
+  std::vector<std::shared_ptr<const Version>> forgotten;  // goes after the lock is released: with them may go files
+  const std::lock_guard lock(version_mutex_);
+  while (versions_.size() > 1 && std::next(versions_.begin())->first <= horizon) {
+    forgotten.push_back(std::move(versions_.begin()->second));
+    versions_.erase(versions_.begin());
+  }
+}
+
+Status Database::health() const { return log_->wal().health(); }
+
+Status Database::CheckWritable() const {
+  if (options_.read_only) return ReadOnly("{}: the database is open for reading only", path());
+  return Status::Ok();
+}
+
+Result<Database::Written> Database::Write(const TableName& name, const WriteBatch& batch,
+                                          std::vector<RowOutcome>* outcomes) {
+  RETURN_IF_ERROR(CheckWritable());
+  for (int attempt = 0;; ++attempt) {
+    const auto table = Current()->FindTable(name);
+    if (table == nullptr) return NoSuchTable(*Current(), name);
+    ASSIGN_OR_RETURN(const auto writer, TableWriter::Make(table, batch));
+    RETURN_IF_ERROR(maintenance_->WaitForRoom());
+    CommitSet set;
+    set.writers.push_back(writer.get());
+    auto committed = CommitChanges(context_, set);
+    // The definition may have changed meanwhile: that alone is no reason to fail.
+    if (committed.status().code() == StatusCode::kBusy && attempt < 3) continue;
+    RETURN_IF_ERROR(committed.status());
+    if (outcomes != nullptr) *outcomes = writer->outcomes();
+    return Written{*committed, writer->counts()};
+  }
+}
+
+Status Database::Commit(Transaction& transaction) {
+  const Version& before = transaction.base_->version();
+  const auto changes = DifferenceBetween(before, *transaction.view_);
+  CommitSet set;
+  set.snapshot = transaction.base_->commit();
+  std::vector<std::unique_ptr<StagedTable::CommitBatches>> batches;
+  for (const auto& [id, staged] : transaction.staged_) {
+    ASSIGN_OR_RETURN(auto more, staged->TakeBatches());
+    for (auto& each : more) {
+      set.writers.push_back(each->writer.get());
+      batches.push_back(std::move(each));
+    }
+    for (const auto& rowset : staged->rowsets()) set.adopted.push_back({staged->table(), rowset});
+  }
+  if (changes.empty() && set.writers.empty() && set.adopted.empty()) return Status::Ok();
+  RETURN_IF_ERROR(CheckWritable());
+  RETURN_IF_ERROR(maintenance_->WaitForRoom());
+  std::unique_lock<std::mutex> definitions;
+  if (!changes.empty()) {
+    definitions = std::unique_lock(definition_mutex_);
+    const auto current = Current();
+    ASSIGN_OR_RETURN(auto next, RebaseVersion(before, *transaction.view_, *current));
+    set.changes = DifferenceBetween(*current, *next);
+    set.before = current;
+    set.after = next;
+    set.publish = [this, next](uint64_t commit) {
+      next->commit = commit;
+      const std::lock_guard lock(version_mutex_);
+      versions_[commit] = next;
+    };
+  }
+  const auto committed = CommitChanges(context_, set);
+  // From here on the log may have the files, whatever came after.
+  if (committed.ok() || set.logged) {
+    for (const auto& adopted : set.adopted) adopted.rowset->MarkObsolete(false);
+    transaction.written_.clear();
+  }
+  if (!changes.empty() && committed.ok()) maintenance_->RequestCheckpoint();
+  return committed.status();
+}
+
+std::vector<std::shared_ptr<const Table>> Database::TablesNamed(const std::optional<TableName>& name,
+                                                                Status* status) const {
+  std::vector<std::shared_ptr<const Table>> tables;
+  if (name.has_value()) {
+    const auto version = Current();
+    tables.push_back(version->FindTable(*name));
+    if (tables[0] == nullptr) {
+      *status = NoSuchTable(*version, *name);
+      tables.clear();
+    }
+    return tables;
+  }
+  for (const auto& [_, table] : ReadableTables()) tables.push_back(table);
+  return tables;
+}
+
+std::map<TableId, std::shared_ptr<const Table>> Database::ReadableTables() const {
+  const std::lock_guard lock(version_mutex_);
+  std::map<TableId, std::shared_ptr<const Table>> tables;
+  for (const auto& [_, version] : versions_) tables.merge(version->TablesById());
+  return tables;
+}
+
+Schema Database::OldestDefinition(TableId id) const {
+  const std::lock_guard lock(version_mutex_);
+  for (const auto& [_, version] : versions_) {
+    const auto tables = version->TablesById();
+    const auto found = tables.find(id);
+    if (found != tables.end()) return found->second->schema();
+  }
+  return {};
+}
+
+Status Database::Flush(const std::optional<TableName>& name) {
+  RETURN_IF_ERROR(CheckWritable());
+  Status status;
+  for (const auto& table : TablesNamed(name, &status)) {
+    for (const auto& tablet : table->tablets()) RETURN_IF_ERROR(FlushTablet(*tablet, *table));
+  }
+  RETURN_IF_ERROR(status);
+  return Checkpoint();
+}
+
+Status Database::Compact(const std::optional<TableName>& name, bool rewrite) {
+  RETURN_IF_ERROR(Flush(name));
+  Status status;
+  for (const auto& table : TablesNamed(name, &status)) {
+    for (const auto& tablet : table->tablets()) {
+      if (rewrite) {
+        for (const auto& rowset : std::vector(tablet->state()->rowsets())) {
+          RETURN_IF_ERROR(CompactRowsets(*tablet, *table, {rowset}));
+        }
+      }
+      for (;;) {
+        ASSIGN_OR_RETURN(const bool more, maintenance_->CompactOnce(*tablet, *table));
+        if (!more) break;
+      }
     }
   }
+  RETURN_IF_ERROR(status);
+  return Checkpoint();
+}
+
+Status Database::WaitUntilIdle() { return maintenance_->WaitUntilIdle(); }
+
+Result<std::vector<std::string>> Database::FindOrphans() const {
+  const std::lock_guard lock(checkpoint_mutex_);
+  std::set<std::string> named;
+  for (const auto& [key, tablet] : image_.tablets) {
+    for (const RowsetImage& rowset : tablet.rowsets) {
+      named.insert(context_.RowsetPath(key.first, rowset.info->id));
+      if (rowset.deletes.puffin != 0) named.insert(context_.PuffinPath(key.first, rowset.deletes.puffin));
+    }
+  }
+  for (const auto& [_, table] : ReadableTables()) {
+    for (const auto& tablet : table->tablets()) {
+      for (const auto& rowset : std::vector(tablet->state()->rowsets())) named.insert(rowset->path());
+    }
+  }
+  for (std::string& path : context_.retired.Paths()) named.insert(std::move(path));
   std::vector<std::string> orphans;
-  ASSIGN_OR_RETURN(const auto tables, fs_.List(path_ + "/data"));
+  ASSIGN_OR_RETURN(const auto tables, context_.fs.List(path() + "/data"));
   for (const std::string& table : tables) {
-    const std::string directory = fmt::format("{}/data/{}", path_, table);
-    ASSIGN_OR_RETURN(const auto files, fs_.List(directory));
+    const std::string directory = fmt::format("{}/data/{}", path(), table);
+    ASSIGN_OR_RETURN(const auto files, context_.fs.List(directory));
     for (const std::string& file : files) {
       const std::string path = directory + "/" + file;
       if (!named.contains(path)) orphans.push_back(path);
@@ -163,12 +391,12 @@ Result<std::vector<std::string>> Database::FindOrphans() const {
   return orphans;
 }
 
-// What a crash left of transactions that never committed, and of rowsets that were dropped.
+// What a crash left of transactions that never committed, of jobs that never ended, and of rowsets that were dropped.
 Status Database::RemoveOrphans() {
   ASSIGN_OR_RETURN(const auto orphans, FindOrphans());
   for (const std::string& path : orphans) {
     Log(LogLevel::kInfo, "removing {}, which the catalog does not name", path);
-    RETURN_IF_ERROR(fs_.Remove(path));
+    RETURN_IF_ERROR(context_.fs.Remove(path));
   }
   return Status::Ok();
 }

@@ -1,14 +1,14 @@
-// A database: a directory with a catalog and rowsets. One process writes, or any number read.
+// A database: a directory with a catalog, a log and rowsets. One process writes, or any number read.
 //
 // Thread-safety: a Database may be used by any number of threads; a Transaction and a TableAppender by one at a time.
-// A Database outlives its transactions; versions, tables and rowsets may outlive neither.
+// A Database outlives its transactions; snapshots, versions, tables and rowsets may outlive neither.
 
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,22 +16,34 @@
 #include "base/file_system.h"
 #include "base/thread_pool.h"
 #include "column/column_view.h"
+#include "store/catalog.h"
+#include "store/commit_log.h"
 #include "store/page_cache.h"
-#include "store/version.h"
+#include "store/snapshot.h"
+#include "store/store_context.h"
+#include "store/tablet.h"
+#include "store/write_batch.h"
 
 namespace petalite::store {
 
-class CatalogFile;
+class Maintenance;
 class Transaction;
 
 struct DatabaseOptions {
   bool read_only = false;
-  bool create = false;       // make the directory a database if it is absent or empty
-  double wait_seconds = 0;   // how long to wait for the lock
-  size_t cache_bytes = 0;    // budget of the page cache; 0: a quarter of the memory that this process may use
-  size_t memory_limit = 0;   // what imports may buffer together; 0: an eighth of that memory
-  size_t threads = 0;        // 0: as many as the process may use
-  FileSystem* fs = nullptr;  // null: the operating system's
+  bool create = false;      // make the directory a database if it is absent or empty
+  double wait_seconds = 0;  // how long to wait for the lock
+  size_t memory_limit = 0;  // of the store as a whole; 0: the memory that this process may use
+  size_t cache_bytes = 0;   // budget of the page cache, part of memory_limit; 0: a quarter of it
+  size_t write_bytes = 0;   // of memrowsets and imports, part of memory_limit; 0: three eighths of it, at most 1 GiB
+  size_t threads = 0;       // 0: as many as the process may use
+  Durability durability = Durability::kSync;
+  uint32_t async_interval_ms = 200;
+  int64_t history_retention_micros = int64_t{15} * 60 * 1'000'000;
+  uint64_t wal_segment_bytes = uint64_t{64} << 20;
+  bool background = true;       // flush and compact on threads of its own; off: only when asked, and for want of memory
+  bool cold_key_pages = false;  // read key pages from the disk whenever a write needs one (for benchmarks)
+  FileSystem* fs = nullptr;     // null: the operating system's
 };
 
 // Bytes that this process may use: the machine's memory, or the cgroup's limit where it is lower.
@@ -42,103 +54,89 @@ size_t AvailableThreads();
 class Database {
  public:
   // Errors: the path is no database (kNotFound, or kInvalidArgument for a directory that holds something else),
-  // another process holds it (kBusy, with its pid), a newer format version (kUnsupported), a damaged catalog.
+  // another process holds it (kBusy, with its pid), a newer format version (kUnsupported), a damaged catalog or log.
   static Result<std::unique_ptr<Database>> Open(const std::string& path, const DatabaseOptions& options);
+  // Flushes what is in memory and writes a checkpoint, so that the next open has nothing to replay. What fails then is
+  // logged: the log still has it.
   ~Database();
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return context_.path; }
   bool read_only() const { return options_.read_only; }
-  FileSystem& fs() const { return fs_; }
+  FileSystem& fs() const { return context_.fs; }
   PageCache& cache() { return cache_; }
   ThreadPool& pool() { return pool_; }
   const DatabaseOptions& options() const { return options_; }
+  const Metrics& metrics() const { return context_.metrics; }
+  StoreContext& context() { return context_; }
+  CommitLog& log() { return *log_; }
 
+  // The newest definitions and the newest commit that can be read.
   std::shared_ptr<const Version> Current() const;
+  std::shared_ptr<const Snapshot> CurrentSnapshot() const;
+  // As of a commit, or of a time in microseconds since 1970. Errors: it lies in the future or before the retention.
+  Result<std::shared_ptr<const Snapshot>> SnapshotAt(uint64_t commit) const;
+  Result<std::shared_ptr<const Snapshot>> SnapshotAtTime(int64_t micros) const;
 
-  // Sees `base`, by default the current version, and its own changes; others see them when Commit has returned.
-  std::unique_ptr<Transaction> Begin(std::shared_ptr<const Version> base = nullptr);
+  // Sees `base`, by default the newest snapshot, and its own changes; others see them when Commit has returned.
+  std::unique_ptr<Transaction> Begin(std::shared_ptr<const Snapshot> base = nullptr);
 
-  // Files under data/ that the catalog does not name and no transaction is writing.
+  // One batch as a transaction of its own. `outcomes`, if given, gets one per row.
+  struct Written {
+    uint64_t commit = 0;  // 0 if nothing had to be changed
+    WriteCounts counts;
+  };
+  Result<Written> Write(const TableName& table, const WriteBatch& batch, std::vector<RowOutcome>* outcomes = nullptr);
+
+  // Writes what a table, or every table, has in memory to rowsets, and a checkpoint.
+  Status Flush(const std::optional<TableName>& table = std::nullopt);
+  // Merges what the policy wants merged, until it wants nothing; with `rewrite` every rowset is written anew.
+  Status Compact(const std::optional<TableName>& table = std::nullopt, bool rewrite = false);
+  // Waits until nothing is left to flush for want of memory, or to compact. An error if a job failed.
+  Status WaitUntilIdle();
+  // Makes the catalog say what the log says, so that less of the log is needed.
+  Status Checkpoint();
+
+  // Those of all versions that can be read, dropped ones too.
+  std::map<TableId, std::shared_ptr<const Table>> ReadableTables() const;
+  // The schema of a table in the oldest version that can be read and has it.
+  Schema OldestDefinition(TableId table) const;
+  // Files under data/ that neither the catalog names nor anybody uses.
   Result<std::vector<std::string>> FindOrphans() const;
+  // The error that ended writing, if one did.
+  Status health() const;
 
  private:
   friend class Transaction;
   friend class RowsetSequence;
   Database(std::string path, const DatabaseOptions& options, FileSystem& fs);
 
-  std::string DataDirectory(TableId table) const;
-  std::string RowsetPath(TableId table, RowsetId rowset) const;
-  Status Publish(Transaction& transaction);
+  Status OpenCatalog(bool exists);
   Status RemoveOrphans();
+  Status CheckWritable() const;
+  Status Commit(Transaction& transaction);
+  std::vector<std::shared_ptr<const Table>> TablesNamed(const std::optional<TableName>& name, Status* status) const;
+  // What a checkpoint says. Under checkpoint_mutex_.
+  Result<CatalogImage> MakeImage(uint64_t horizon);
+  Status CaptureTablet(Tablet& tablet, uint64_t horizon, TabletImage* image, uint64_t* replay_lsn);
+  Status StoreDeletes(Tablet& tablet, const TabletState& state, uint64_t last_commit, TabletImage* image);
+  void ForgetVersions(uint64_t horizon);
+  uint64_t OldestInMemory() const;
 
-  const std::string path_;
   DatabaseOptions options_;
-  FileSystem& fs_;
   PageCache cache_;
   ThreadPool pool_;
+  StoreContext context_;
+  Snapshots snapshots_;
   std::unique_ptr<FileLock> lock_;
   std::unique_ptr<CatalogFile> catalog_;
+  std::unique_ptr<CommitLog> log_;
 
-  std::mutex commit_mutex_;           // one commit at a time
-  mutable std::mutex version_mutex_;  // guards the pointer below
-  std::shared_ptr<const Version> current_;
-  std::atomic<uint64_t> next_table_id_{1};
-  std::atomic<uint64_t> next_rowset_id_{1};
-};
-
-struct TableDefinition {
-  TableName name;
-  Schema schema;                 // field ids 0: numbered from 1
-  std::vector<std::string> key;  // names of the primary key's columns; they become not null
-  OptionList options;
-};
-
-class TableAppender;
-
-// Changes that become visible together or not at all. Destroyed without Commit, it leaves nothing behind.
-class Transaction {
- public:
-  ~Transaction();
-
-  // The version it began with and its own changes.
-  const Version& view() const { return *view_; }
-
-  Status CreateSchema(const std::string& name);
-  Status DropSchema(const std::string& name, bool cascade);
-  Result<std::shared_ptr<const Table>> CreateTable(const TableDefinition& definition);
-  Status DropTable(const TableName& name);
-  Status RenameTable(const TableName& from, const std::string& to);
-  // New rowsets obey the new options.
-  Status SetOptions(const TableName& name, const OptionList& options);
-  Status CreateView(const View& view, bool replace);
-  Status DropView(const TableName& name);
-
-  // Adds rows to a table; they join the transaction when the appender's Finish has returned.
-  Result<std::unique_ptr<TableAppender>> Append(const TableName& name);
-  // The table keeps its definition and loses its rows.
-  Status Truncate(const TableName& name);
-
-  // First committer wins: kBusy, naming the table, if another transaction committed a change to a table that this one
-  // changed too (two appends to one unkeyed table do not conflict). The transaction is over either way.
-  Status Commit();
-  void Rollback();
-
- private:
-  friend class Database;
-  friend class RowsetSequence;
-  Transaction(Database& database, std::shared_ptr<const Version> base);
-
-  // Lets go of the versions and files, which others may be waiting to see removed.
-  void End();
-  SchemaVersion* FindSchema(const std::string& name);
-  Result<std::shared_ptr<const Table>> GetTable(const TableName& name) const;
-  void PutTable(std::shared_ptr<const Table> table);
-
-  Database& database_;
-  std::shared_ptr<const Version> base_;
-  std::shared_ptr<Version> view_;
-  std::vector<std::shared_ptr<Rowset>> written_;  // files of this transaction, obsolete unless it commits
-  bool over_ = false;
+  std::mutex definition_mutex_;       // one change of definitions at a time; held until it is visible
+  mutable std::mutex version_mutex_;  // guards the next
+  std::map<uint64_t, std::shared_ptr<const Version>> versions_;  // by the commit that made them
+  mutable std::mutex checkpoint_mutex_;                          // guards the next
+  CatalogImage image_;                                           // what the catalog says
+  std::unique_ptr<Maintenance> maintenance_;                     // last: its threads use all of the above
 };
 
 }  // namespace petalite::store

@@ -13,21 +13,21 @@ constexpr size_t kHeaderBytes = 24;
 
 class SplitBlockKeyFilter : public KeyFilter {
  public:
-  SplitBlockKeyFilter(ByteBuffer section, uint64_t keys, double fpp)
-      : section_(std::move(section)), view_(Bytes(section_).subspan(kHeaderBytes)), keys_(keys), fpp_(fpp) {}
+  SplitBlockKeyFilter(Bytes section, std::shared_ptr<const void> owner, uint64_t keys, double fpp)
+      : owner_(std::move(owner)), view_(section.subspan(kHeaderBytes)), keys_(keys), fpp_(fpp) {}
 
   bool MayContain(uint64_t hash) const override { return view_.MayContain(hash); }
   void MayContain(std::span<const uint64_t> hashes, uint8_t* results) const override {
     view_.MayContain(hashes, results);
   }
-  size_t memory_bytes() const override { return sizeof(*this) + section_.capacity(); }
+  size_t memory_bytes() const override { return sizeof(*this) + view_.bits().size(); }
   uint64_t filter_bytes() const override { return view_.bits().size(); }
   uint64_t keys() const override { return keys_; }
   double target_fpp() const override { return fpp_; }
   double real_fpp() const override { return bloom::MeasuredFpp(view_); }
 
  private:
-  ByteBuffer section_;
+  const std::shared_ptr<const void> owner_;
   bloom::FilterView view_;
   uint64_t keys_;
   double fpp_;
@@ -48,8 +48,8 @@ ByteBuffer KeyFilter::Build(std::span<const uint64_t> hashes, double fpp) {
   return section;
 }
 
-Result<std::shared_ptr<const KeyFilter>> KeyFilter::Parse(ByteBuffer section) {
-  ByteReader reader{Bytes(section)};
+Result<std::shared_ptr<const KeyFilter>> KeyFilter::Parse(Bytes section, std::shared_ptr<const void> owner) {
+  ByteReader reader{section};
   uint32_t kind = 0;
   uint32_t reserved = 0;
   uint64_t keys = 0;
@@ -59,7 +59,7 @@ Result<std::shared_ptr<const KeyFilter>> KeyFilter::Parse(ByteBuffer section) {
     return Corruption("key filter: malformed header");
   }
   if (kind != kSplitBlock) return Unsupported("key filter: unknown kind {}", kind);
-  return std::shared_ptr<const KeyFilter>(std::make_shared<SplitBlockKeyFilter>(std::move(section), keys, fpp));
+  return std::shared_ptr<const KeyFilter>(std::make_shared<SplitBlockKeyFilter>(section, std::move(owner), keys, fpp));
 }
 
 std::string_view KeyIndex::KeyAt(size_t i) const {
@@ -67,7 +67,7 @@ std::string_view KeyIndex::KeyAt(size_t i) const {
   return std::string_view(keys_).substr(begin, ends_[i] - begin);
 }
 
-KeyIndex::Position KeyIndex::Find(std::string_view key) const {
+size_t KeyIndex::FindEntry(std::string_view key) const {
   CHECK(!ends_.empty());
   size_t low = 0;  // the last page whose first key is ≤ key, if there is one
   size_t high = ends_.size();
@@ -75,7 +75,7 @@ KeyIndex::Position KeyIndex::Find(std::string_view key) const {
     const size_t middle = low + (high - low) / 2;
     (KeyAt(middle) <= key ? low : high) = middle;
   }
-  return positions_[low];
+  return low;
 }
 
 size_t KeyIndex::memory_bytes() const {

@@ -32,7 +32,8 @@ class KeyFilter {
 
   // The section of a filter over `hashes`, sized exactly for the true FPP.
   static ByteBuffer Build(std::span<const uint64_t> hashes, double fpp);
-  static Result<std::shared_ptr<const KeyFilter>> Parse(ByteBuffer section);
+  // `section` lies where `owner` keeps it.
+  static Result<std::shared_ptr<const KeyFilter>> Parse(Bytes section, std::shared_ptr<const void> owner);
 };
 
 // The first key of each page, in file order. Immutable, thread-safe.
@@ -43,8 +44,13 @@ class KeyIndex {
     uint32_t page;
   };
 
-  // The page that holds `key` if any page does; pages.size() − 1 for keys beyond, 0 for keys before.
-  Position Find(std::string_view key) const;
+  // The last page that can hold `key`: that of a key that stands once, if any page has it; the first for keys before.
+  Position Find(std::string_view key) const { return positions_[FindEntry(key)]; }
+  // The same as a number in file order.
+  size_t FindEntry(std::string_view key) const;
+  Position position(size_t entry) const { return positions_[entry]; }
+  // The page's first key.
+  std::string_view KeyAt(size_t entry) const;
   size_t size() const { return ends_.size(); }
   size_t memory_bytes() const;
 
@@ -54,8 +60,6 @@ class KeyIndex {
   static Result<std::shared_ptr<const KeyIndex>> Parse(Bytes section);
 
  private:
-  std::string_view KeyAt(size_t i) const;
-
   std::string keys_;
   std::vector<uint32_t> ends_;
   std::vector<Position> positions_;

@@ -3,65 +3,16 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "column/key_encoding.h"
+#include "store/column_mapping.h"
 
 namespace petalite::store {
 namespace {
 
-// The encoded keys of single rows of a page, column by column.
-class PageKeys {
- public:
-  static Result<PageKeys> Load(const Table& table, const Rowset& rowset, KeyIndex::Position position) {
-    PageKeys keys(table);
-    for (const size_t column : table.key()) {
-      ASSIGN_OR_RETURN(auto page, rowset.Page(position.row_group, column, position.page));
-      keys.pages_.push_back(std::move(page));
-    }
-    return keys;
+size_t PositionOf(const Schema& schema, const Field& field) {
+  for (size_t i = 0; i < schema.size(); ++i) {
+    if (schema[i].field_id == field.field_id) return i;
   }
-
-  uint32_t rows() const { return pages_[0]->rows(); }
-
-  Result<std::string> KeyAt(uint32_t row) const {
-    std::vector<Value> values;
-    for (size_t i = 0; i < pages_.size(); ++i) values.push_back(PageValue(*pages_[i], types_[i], row));
-    return EncodeKey(types_, values);
-  }
-
- private:
-  explicit PageKeys(const Table& table) : types_(table.KeyTypes()) {}
-
-  std::vector<Type> types_;
-  std::vector<std::shared_ptr<const parquet::DecodedPage>> pages_;
-};
-
-bool InKeyRange(const Rowset& rowset, std::string_view key) {
-  return key >= rowset.info().min_key && key <= rowset.info().max_key;
-}
-
-// Searches the one page of a rowset that can hold the key.
-Result<std::optional<RowPosition>> FindOnPage(const Table& table, const Rowset& rowset, std::string_view key) {
-  ASSIGN_OR_RETURN(const auto index, rowset.LoadKeyIndex());
-  const KeyIndex::Position position = index->Find(key);
-  ASSIGN_OR_RETURN(const PageKeys keys, PageKeys::Load(table, rowset, position));
-  uint32_t low = 0;
-  uint32_t high = keys.rows();
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    ASSIGN_OR_RETURN(const std::string at, keys.KeyAt(middle));
-    if (at == key) {
-      ASSIGN_OR_RETURN(const auto pages, rowset.Pages(position.row_group, table.key()[0]));
-      const auto first = static_cast<uint32_t>(pages->locations[position.page].first_row_index);
-      return std::optional(RowPosition{&rowset, position.row_group, first + middle});
-    }
-    if (at < key) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  rowset.key_filter_counters().false_positives.fetch_add(1, std::memory_order_relaxed);
-  return std::optional<RowPosition>();
+  return SIZE_MAX;
 }
 
 }  // namespace
@@ -73,59 +24,68 @@ Value PageValue(const parquet::DecodedPage& page, const Type& type, uint32_t row
   return Value::FromSlot(type, static_cast<const uint8_t*>(values) + slot * type.Width());
 }
 
-Result<std::optional<RowPosition>> FindKey(const Table& table, std::string_view encoded_key) {
-  CHECK(table.is_keyed());
+Result<std::optional<RowPosition>> FindKey(const TableView& view, std::string_view encoded_key) {
+  CHECK(view.table().is_keyed());
   const uint64_t hash = Xxh64(encoded_key);
-  for (const auto& rowset : table.rowsets()) {
-    if (!InKeyRange(*rowset, encoded_key)) continue;
-    ASSIGN_OR_RETURN(const auto filter, rowset->LoadKeyFilter());
-    FilterCounters& counters = rowset->key_filter_counters();
-    counters.probes.fetch_add(1, std::memory_order_relaxed);
-    if (!filter->MayContain(hash)) {
-      counters.skips.fetch_add(1, std::memory_order_relaxed);
-      continue;
-    }
-    ASSIGN_OR_RETURN(const auto found, FindOnPage(table, *rowset, encoded_key));
-    if (found.has_value()) return found;
-  }
-  return std::optional<RowPosition>();
+  const size_t tablet = view.table().TabletOf(hash);
+  RowLocation location;
+  RETURN_IF_ERROR(view.FindKeys(tablet, {&encoded_key, 1}, {&hash, 1}, {&location, 1}));
+  if (!location.found()) return std::optional<RowPosition>();
+  return std::optional(RowPosition{static_cast<uint32_t>(tablet), location});
 }
 
-Result<std::optional<FoundKey>> FindFirstPresent(const Table& table, std::span<const std::string_view> encoded_keys) {
-  if (table.rowsets().empty()) return std::optional<FoundKey>();
-  std::vector<uint64_t> hashes;
-  hashes.reserve(encoded_keys.size());
-  for (const std::string_view key : encoded_keys) hashes.push_back(Xxh64(key));
-  std::vector<uint8_t> maybe(encoded_keys.size());
-  std::optional<FoundKey> first;
-  for (const auto& rowset : table.rowsets()) {
-    const bool overlaps = std::any_of(encoded_keys.begin(), encoded_keys.end(),
-                                      [&](std::string_view key) { return InKeyRange(*rowset, key); });
-    if (!overlaps) continue;
-    ASSIGN_OR_RETURN(const auto filter, rowset->LoadKeyFilter());
-    filter->MayContain(hashes, maybe.data());
-    FilterCounters& counters = rowset->key_filter_counters();
-    counters.probes.fetch_add(hashes.size(), std::memory_order_relaxed);
-    for (size_t i = 0; i < encoded_keys.size() && (!first || i < first->number); ++i) {
-      if (maybe[i] == 0) {
-        counters.skips.fetch_add(1, std::memory_order_relaxed);
-      } else if (InKeyRange(*rowset, encoded_keys[i])) {
-        ASSIGN_OR_RETURN(const auto found, FindOnPage(table, *rowset, encoded_keys[i]));
-        if (found.has_value()) first = FoundKey{i, *found};
-      }
+Result<std::optional<size_t>> FindFirstPresent(const TableView& view, std::span<const std::string_view> encoded_keys) {
+  std::optional<size_t> first;
+  for (size_t tablet = 0; tablet < view.table().tablets().size(); ++tablet) {
+    std::vector<std::string_view> keys;
+    std::vector<uint64_t> hashes;
+    std::vector<size_t> numbers;
+    for (size_t i = 0; i < encoded_keys.size(); ++i) {
+      const uint64_t hash = Xxh64(encoded_keys[i]);
+      if (view.table().TabletOf(hash) != tablet) continue;
+      keys.push_back(encoded_keys[i]);
+      hashes.push_back(hash);
+      numbers.push_back(i);
     }
+    std::vector<RowLocation> locations(keys.size());
+    RETURN_IF_ERROR(view.FindKeys(tablet, keys, hashes, locations));
+    const auto found = std::find_if(locations.begin(), locations.end(), [](const auto& each) { return each.found(); });
+    if (found == locations.end()) continue;
+    first = std::min(first.value_or(SIZE_MAX), numbers[static_cast<size_t>(found - locations.begin())]);
   }
   return first;
 }
 
-Result<std::vector<Value>> ReadRow(const Table& table, const RowPosition& position, std::span<const size_t> columns) {
+Result<Value> ReadValue(const TabletState& state, const RowLocation& location, const Field& field) {
+  const auto& mem_rowsets = state.mem_rowsets();
+  if (location.source < mem_rowsets.size()) {
+    const MemRowset& mem = *mem_rowsets[location.source];
+    const size_t column = PositionOf(mem.schema(), field);
+    if (column == SIZE_MAX) return field.initial_default;
+    if (!mem.IsValid(column, location.row)) return Value();
+    const Type& type = mem.schema()[column].type;
+    return WidenValue(type, field.type, Value::FromSlot(type, mem.Values(column, location.row)));
+  }
+  const Rowset& rowset = *state.rowsets()[location.source - mem_rowsets.size()];
+  const size_t column = PositionOf(rowset.schema(), field);
+  if (column == SIZE_MAX) return field.initial_default;
+  ASSIGN_OR_RETURN([[maybe_unused]] const auto* file, rowset.file());
+  const Rowset::Place place = rowset.PlaceOf(location.row);
+  ASSIGN_OR_RETURN(const auto pages, rowset.Pages(place.row_group, column));
+  const size_t page = pages->PageOf(place.row);
+  ASSIGN_OR_RETURN(const auto decoded, rowset.Page(place.row_group, column, page));
+  const auto row = place.row - static_cast<uint32_t>(pages->locations[page].first_row_index);
+  const Type& type = rowset.schema()[column].type;
+  return WidenValue(type, field.type, PageValue(*decoded, type, row));
+}
+
+Result<std::vector<Value>> ReadRow(const TableView& view, const RowPosition& position,
+                                   std::span<const size_t> columns) {
   std::vector<Value> values;
   for (const size_t column : columns) {
-    ASSIGN_OR_RETURN(const auto pages, position.rowset->Pages(position.row_group, column));
-    const size_t page = pages->PageOf(position.row);
-    ASSIGN_OR_RETURN(const auto decoded, position.rowset->Page(position.row_group, column, page));
-    const auto row = position.row - static_cast<uint32_t>(pages->locations[page].first_row_index);
-    values.push_back(PageValue(*decoded, table.schema()[column].type, row));
+    ASSIGN_OR_RETURN(auto value,
+                     ReadValue(view.state(position.tablet), position.location, view.table().schema()[column]));
+    values.push_back(std::move(value));
   }
   return values;
 }

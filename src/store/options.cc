@@ -130,6 +130,38 @@ Status TableOptions::Apply(const Schema& schema, const OptionList& options) {
   return Status::Ok();
 }
 
+TableOptions TableOptions::For(const Schema& own, const Schema& other) const {
+  TableOptions options = *this;
+  options.columns_.assign(other.size(), parquet::ColumnOptions());
+  for (size_t i = 0; i < other.size(); ++i) {
+    for (size_t j = 0; j < own.size(); ++j) {
+      if (own[j].field_id == other[i].field_id && own[j].type == other[i].type) options.columns_[i] = columns_[j];
+    }
+  }
+  return options;
+}
+
+void TableOptions::RenameColumn(const std::string& from, const std::optional<std::string>& to) {
+  for (auto& [option, value] : given_) {
+    const bool is_list = SameName(option, "bloom");
+    std::string changed;
+    for (const std::string_view part : Split(value, is_list ? ',' : ';')) {
+      const size_t equals = part.find('=');
+      const bool names_it =
+          SameName(Trim(is_list ? part : part.substr(0, equals)), from) && (is_list || equals != part.npos);
+      if (names_it && !to.has_value()) continue;
+      if (!changed.empty()) changed += is_list ? "," : "; ";
+      if (names_it) {
+        changed += is_list ? *to : fmt::format("{} = {}", *to, Trim(part.substr(equals + 1)));
+      } else {
+        changed += Trim(part);
+      }
+    }
+    value = changed.empty() && is_list ? "none" : changed;
+  }
+  std::erase_if(given_, [](const auto& option) { return option.second.empty(); });
+}
+
 Status TableOptions::ApplyOne(const Schema& schema, const std::string& name, const std::string& value) {
   const auto is = [&](std::string_view option) { return SameName(name, option); };
   if (is("codec")) {
@@ -160,7 +192,9 @@ Status TableOptions::ApplyOne(const Schema& schema, const std::string& name, con
     ASSIGN_OR_RETURN(row_group_rows_, ParseCount(Trim(value), 64, 1u << 24, 64));
   } else if (is("rowset_bytes")) {
     ASSIGN_OR_RETURN(rowset_bytes_, ParseCount(Trim(value), 1u << 16, uint64_t{1} << 40, 1));
-  } else if (is("tablets") || is("skip_unchanged")) {
+  } else if (is("tablets")) {
+    ASSIGN_OR_RETURN(tablets_, ParseCount(Trim(value), 1, 256, 1));
+  } else if (is("skip_unchanged")) {
     return Unsupported("not supported by this version");
   } else {
     return InvalidArgument("unknown option; the nearest is '{}'", NearestName(name, kNames));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,12 @@ class TableOptions {
   uint32_t page_rows() const { return page_rows_; }
   uint32_t row_group_rows() const { return row_group_rows_; }
   uint64_t rowset_bytes() const { return rowset_bytes_; }
+  uint32_t tablets() const { return tablets_; }
+
+  // The same options for another schema of the table: columns by field id, defaults for others.
+  TableOptions For(const Schema& own, const Schema& other) const;
+  // After a column got another name, or none: what was given speaks of it so.
+  void RenameColumn(const std::string& from, const std::optional<std::string>& to);
 
   // What was set, as given: what the catalog stores, and Apply takes again.
   const std::map<std::string, std::string>& given() const { return given_; }
@@ -51,7 +58,8 @@ class TableOptions {
   double key_bloom_fpp_ = kDefaultKeyBloomFpp;
   uint32_t page_rows_ = 8192;
   uint32_t row_group_rows_ = 98304;
-  uint64_t rowset_bytes_ = uint64_t{1} << 30;
+  uint64_t rowset_bytes_ = uint64_t{256} << 20;
+  uint32_t tablets_ = 1;
   std::map<std::string, std::string> given_;
 };
 

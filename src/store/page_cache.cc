@@ -19,9 +19,22 @@ size_t PageCache::KeyHash::operator()(const CacheKey& key) const {
   return Remix(Remix(key.rowset) ^ place ^ static_cast<uint64_t>(key.kind));
 }
 
-PageCache::PageCache(size_t budget_bytes) : shard_budget_(budget_bytes / kShards) {}
+PageCache::PageCache(size_t budget_bytes) : budget_(budget_bytes) {}
 
 PageCache::Shard& PageCache::ShardOf(const CacheKey& key) { return shards_[KeyHash()(key) >> 60]; }
+
+bool PageCache::Pin(size_t bytes) {
+  const size_t before = pinned_.fetch_add(bytes, std::memory_order_relaxed);
+  if (before + bytes <= budget_ / 2) return true;
+  pinned_.fetch_sub(bytes, std::memory_order_relaxed);
+  return false;
+}
+
+bool PageCache::Contains(const CacheKey& key) {
+  Shard& shard = ShardOf(key);
+  const std::lock_guard lock(shard.mutex);
+  return shard.index.contains(key);
+}
 
 bool PageCache::Lookup(const CacheKey& key, std::shared_ptr<const void>* object) {
   Shard& shard = ShardOf(key);
@@ -41,7 +54,7 @@ bool PageCache::Lookup(const CacheKey& key, std::shared_ptr<const void>* object)
     shard.probation_bytes -= entry->bytes;
     shard.protected_bytes += entry->bytes;
     // What no longer fits among the protected is on probation again, most recent first.
-    while (shard.protected_bytes > ProtectedBudget(shard_budget_)) {
+    while (shard.protected_bytes > ProtectedBudget(shard_budget())) {
       const Entries::iterator last = std::prev(shard.protect.end());
       last->is_protected = false;
       shard.protected_bytes -= last->bytes;
@@ -55,7 +68,7 @@ bool PageCache::Lookup(const CacheKey& key, std::shared_ptr<const void>* object)
 
 void PageCache::Insert(const CacheKey& key, std::shared_ptr<const void> object, size_t bytes) {
   bytes += kEntryOverhead;
-  if (bytes > shard_budget_) return;
+  if (bytes > shard_budget()) return;
   Shard& shard = ShardOf(key);
   Entries evicted;  // destroyed after the lock is released
   const std::lock_guard lock(shard.mutex);
@@ -67,7 +80,7 @@ void PageCache::Insert(const CacheKey& key, std::shared_ptr<const void> object, 
 }
 
 void PageCache::Shrink(Shard& shard, Entries* evicted) {
-  while (shard.probation_bytes + shard.protected_bytes > shard_budget_) {
+  while (shard.probation_bytes + shard.protected_bytes > shard_budget()) {
     Entries& from = shard.probation.empty() ? shard.protect : shard.probation;
     const Entries::iterator last = std::prev(from.end());
     (last->is_protected ? shard.protected_bytes : shard.probation_bytes) -= last->bytes;
@@ -105,7 +118,7 @@ CacheStatistics PageCache::statistics() const {
     sum.bytes += shard.probation_bytes + shard.protected_bytes;
     sum.objects += shard.index.size();
   }
-  sum.budget = shard_budget_ * kShards;
+  sum.budget = budget_;
   return sum;
 }
 

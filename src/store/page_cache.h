@@ -21,7 +21,7 @@
 
 namespace petalite::store {
 
-enum class CachedKind : uint8_t { kPage, kDictionary, kChunkPages, kFilter, kKeyFilter, kKeyIndex };
+enum class CachedKind : uint8_t { kPage, kDictionary, kChunkPages, kFilter, kKeyFilter, kKeyIndex, kKeys };
 
 struct CacheKey {
   uint64_t rowset = 0;  // process-wide number of the open rowset, not its id in the catalog
@@ -59,6 +59,13 @@ class PageCache {
     return object;
   }
 
+  // Whether GetOrLoad would find it; changes nothing.
+  bool Contains(const CacheKey& key);
+  // Takes bytes off the budget for something that stays in memory elsewhere, as long as half of the budget is left;
+  // false: there is no room for it. Unpin gives them back.
+  bool Pin(size_t bytes);
+  void Unpin(size_t bytes) { pinned_.fetch_sub(bytes, std::memory_order_relaxed); }
+  size_t pinned() const { return pinned_.load(std::memory_order_relaxed); }
   // Drops everything of a rowset that is gone.
   void Forget(uint64_t rowset);
   CacheStatistics statistics() const;
@@ -93,7 +100,10 @@ class PageCache {
   void Shrink(Shard& shard, Entries* evicted);
   Shard& ShardOf(const CacheKey& key);
 
-  const size_t shard_budget_;
+  size_t shard_budget() const { return (budget_ - pinned()) / kShards; }
+
+  const size_t budget_;
+  std::atomic<size_t> pinned_{0};
   std::array<Shard, kShards> shards_;
 };
 

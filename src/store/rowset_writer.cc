@@ -1,35 +1,64 @@
 #include "store/rowset_writer.h"
 
+#include <algorithm>
+
 #include "base/hash.h"
 
 namespace petalite::store {
 
-RowsetWriter::RowsetWriter(std::string path, const Table& table, std::unique_ptr<parquet::FileWriter> file)
-    : path_(std::move(path)), options_(table.options()), keyed_(table.is_keyed()), file_(std::move(file)) {}
-
-Result<std::unique_ptr<RowsetWriter>> RowsetWriter::Create(FileSystem& fs, ThreadPool* pool, const std::string& path,
-                                                           const Table& table, RowsetId id) {
-  parquet::WriterOptions options;
-  options.columns = table.options().columns();
-  options.page_rows = table.options().page_rows();
-  options.row_group_rows = table.options().row_group_rows();
-  options.pool = pool;
-  ASSIGN_OR_RETURN(auto file, parquet::FileWriter::Create(fs, path, table.schema(), std::move(options)));
-  std::unique_ptr<RowsetWriter> writer(new RowsetWriter(path, table, std::move(file)));
-  writer->info_.id = id;
-  return writer;
+RowsetWriter::RowsetWriter(std::string path, const Target& target, std::unique_ptr<parquet::FileWriter> file)
+    : path_(std::move(path)),
+      key_bloom_fpp_(target.options.key_bloom_fpp()),
+      page_rows_(target.options.page_rows()),
+      row_group_rows_(target.options.row_group_rows()),
+      keyed_(!target.key.empty()),
+      file_(std::move(file)) {
+  info_.id = info_.order = target.id;
+  info_.tablet = target.tablet;
+  info_.schema = target.schema;
+  info_.key = target.key;
+  info_.has_commit_column = target.with_commits;
 }
 
-Status RowsetWriter::Append(std::span<const ColumnView> columns, size_t rows, std::span<const std::string_view> keys) {
-  CHECK(keys.size() == (keyed_ ? rows : 0));
-  RETURN_IF_ERROR(file_->Append(columns, rows));
+Result<std::unique_ptr<RowsetWriter>> RowsetWriter::Create(FileSystem& fs, ThreadPool* pool, const std::string& path,
+                                                           const Target& target) {
+  parquet::WriterOptions options;
+  options.columns = target.options.columns();
+  options.page_rows = target.options.page_rows();
+  options.row_group_rows = target.options.row_group_rows();
+  options.pool = pool;
+  Schema schema = target.schema;
+  if (target.with_commits) {
+    schema.fields.push_back(CommitField());
+    options.columns.push_back({.codec = options.columns[0].codec, .bloom = false});
+  }
+  ASSIGN_OR_RETURN(auto file, parquet::FileWriter::Create(fs, path, schema, std::move(options)));
+  return std::unique_ptr<RowsetWriter>(new RowsetWriter(path, target, std::move(file)));
+}
+
+Status RowsetWriter::Append(std::span<const ColumnView> columns, size_t rows, std::span<const std::string_view> keys,
+                            std::span<const uint64_t> commits) {
+  CHECK(keys.size() == (keyed_ ? rows : 0) && commits.size() == (info_.has_commit_column ? rows : 0));
+  if (rows == 0) return Status::Ok();
+  if (commits.empty()) {
+    RETURN_IF_ERROR(file_->Append(columns, rows));
+  } else {
+    std::vector<ColumnView> all(columns.begin(), columns.end());
+    all.push_back({.values = commits.data(), .size = rows});
+    RETURN_IF_ERROR(file_->Append(all, rows));
+    const auto [least, most] = std::minmax_element(commits.begin(), commits.end());
+    info_.min_commit = rows_ == 0 ? *least : std::min(info_.min_commit, *least);
+    info_.max_commit = std::max(info_.max_commit, *most);
+  }
   for (size_t i = 0; i < keys.size(); ++i) {
     key_hashes_.push_back(Xxh64(keys[i]));
-    const uint64_t row_in_group = (rows_ + i) % options_.row_group_rows();
-    if (row_in_group % options_.page_rows() == 0) {
-      key_index_.Add({static_cast<uint32_t>((rows_ + i) / options_.row_group_rows()),
-                      static_cast<uint32_t>(row_in_group / options_.page_rows())},
-                     keys[i]);
+    const std::string_view before = i > 0 ? keys[i - 1] : std::string_view(info_.max_key);
+    if (rows_ + i > 0 && keys[i] == before) info_.has_versions = true;
+    const uint64_t row_in_group = (rows_ + i) % row_group_rows_;
+    if (row_in_group % page_rows_ == 0) {
+      key_index_.Add(
+          {static_cast<uint32_t>((rows_ + i) / row_group_rows_), static_cast<uint32_t>(row_in_group / page_rows_)},
+          keys[i]);
     }
   }
   if (!keys.empty()) {
@@ -42,7 +71,7 @@ Status RowsetWriter::Append(std::span<const ColumnView> columns, size_t rows, st
 
 Result<RowsetInfo> RowsetWriter::Finish() {
   if (keyed_) {
-    RETURN_IF_ERROR(file_->AddSection("key_filter", KeyFilter::Build(key_hashes_, options_.key_bloom_fpp())));
+    RETURN_IF_ERROR(file_->AddSection("key_filter", KeyFilter::Build(key_hashes_, key_bloom_fpp_)));
     RETURN_IF_ERROR(file_->AddSection("key_index", key_index_.Serialize()));
   }
   ASSIGN_OR_RETURN(parquet::WrittenFile written, file_->Finish());
@@ -50,6 +79,7 @@ Result<RowsetInfo> RowsetWriter::Finish() {
   info_.row_groups = written.row_groups;
   info_.bytes = written.bytes;
   info_.footer_crc = written.footer_crc;
+  written.columns.resize(info_.schema.size());  // without the commits
   for (parquet::ColumnSummary& column : written.columns) {
     info_.columns.push_back({std::move(column.zone), column.distinct, column.compressed_bytes,
                              column.uncompressed_bytes, column.filter_bytes});

@@ -10,18 +10,29 @@
 #include <vector>
 
 #include "parquet/writer.h"
-#include "store/key_index.h"
+#include "store/rowset.h"
 #include "store/version.h"
 
 namespace petalite::store {
 
 class RowsetWriter {
  public:
+  struct Target {
+    const Schema& schema;
+    const TableOptions& options;     // for that schema
+    const std::vector<size_t>& key;  // positions in it; empty for unkeyed tables
+    RowsetId id;
+    uint32_t tablet = 0;
+    bool with_commits = false;  // the rows are of several commits
+  };
   static Result<std::unique_ptr<RowsetWriter>> Create(FileSystem& fs, ThreadPool* pool, const std::string& path,
-                                                      const Table& table, RowsetId id);
+                                                      const Target& target);
 
-  // `keys`: for a keyed table the rows' encoded keys, in rising order and above last_key(); otherwise empty.
-  Status Append(std::span<const ColumnView> columns, size_t rows, std::span<const std::string_view> keys);
+  // `keys`: for a keyed table the rows' encoded keys, in rising order and not below last_key(), where versions of one
+  // key follow each other from the newest to the oldest; otherwise empty. `commits`: of rows of several commits, each
+  // row's; otherwise empty.
+  Status Append(std::span<const ColumnView> columns, size_t rows, std::span<const std::string_view> keys,
+                std::span<const uint64_t> commits = {});
   // Completes and syncs the file.
   Result<RowsetInfo> Finish();
 
@@ -31,10 +42,12 @@ class RowsetWriter {
   uint64_t bytes() const { return file_->bytes(); }
 
  private:
-  RowsetWriter(std::string path, const Table& table, std::unique_ptr<parquet::FileWriter> file);
+  RowsetWriter(std::string path, const Target& target, std::unique_ptr<parquet::FileWriter> file);
 
   const std::string path_;
-  const TableOptions options_;
+  const double key_bloom_fpp_;
+  const uint32_t page_rows_;
+  const uint32_t row_group_rows_;
   const bool keyed_;
   std::unique_ptr<parquet::FileWriter> file_;
   RowsetInfo info_;

@@ -1,20 +1,13 @@
+#include "store/transaction.h"
+
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "store/catalog.h"
-#include "store/database.h"
+#include "store/column_mapping.h"
+#include "store/staged_table.h"
 
 namespace petalite::store {
 namespace {
-
-Status NoSuchTable(const Version& version, const TableName& name) {
-  std::vector<std::string_view> names;
-  if (const SchemaVersion* schema = version.FindSchema(name.schema)) {
-    for (const auto& [table, _] : schema->tables) names.push_back(table);
-  }
-  if (names.empty()) return NotFound("there is no table '{}'", name.ToString());
-  return NotFound("there is no table '{}'; the nearest is '{}'", name.ToString(), NearestName(name.table, names));
-}
 
 // Checks a new table's columns and resolves its key.
 Result<std::vector<size_t>> ResolveKey(const TableDefinition& definition, Schema* schema) {
@@ -36,6 +29,18 @@ Result<std::vector<size_t>> ResolveKey(const TableDefinition& definition, Schema
   return key;
 }
 
+Result<size_t> FindColumn(const Table& table, const std::string& column) {
+  if (const auto found = table.schema().Find(column)) return *found;
+  std::vector<std::string_view> names;
+  for (const Field& field : table.schema().fields) names.push_back(field.name);
+  return NotFound("table '{}' has no column '{}'; the nearest is '{}'", table.name().ToString(), column,
+                  NearestName(column, names));
+}
+
+bool IsKeyColumn(const Table& table, size_t column) {
+  return std::find(table.key().begin(), table.key().end(), column) != table.key().end();
+}
+
 Status CheckColumns(const TableName& name, const Schema& schema) {
   if (schema.fields.empty()) return InvalidArgument("table '{}' would have no columns", name.ToString());
   for (size_t i = 0; i < schema.size(); ++i) {
@@ -46,140 +51,15 @@ Status CheckColumns(const TableName& name, const Schema& schema) {
   return Status::Ok();
 }
 
-using TablesById = std::map<TableId, std::shared_ptr<const Table>>;
-
-TablesById ById(const Version& version) {
-  TablesById tables;
-  for (const auto& [_, schema] : version.schemas) {
-    for (const auto& [_, table] : schema.tables) tables[table->id()] = table;
-  }
-  return tables;
-}
-
-Status Conflict(const Table& table) {
-  return Busy("conflict: another transaction changed table '{}' meanwhile; try again", table.name().ToString());
-}
-
-// Whether `after` is `before` and more rowsets behind it, nothing else.
-bool OnlyAppends(const Table& before, const Table& after) {
-  return before.name() == after.name() && before.options().given() == after.options().given() &&
-         before.rowsets().size() <= after.rowsets().size() &&
-         std::equal(before.rowsets().begin(), before.rowsets().end(), after.rowsets().begin());
-}
-
-// What one transaction made of a table, given what others have made of it since.
-Result<std::shared_ptr<const Table>> RebaseTable(const Table& base, const Table& mine,
-                                                 const std::shared_ptr<const Table>& current) {
-  if (current == nullptr || mine.is_keyed() || !OnlyAppends(base, mine) || !OnlyAppends(base, *current)) {
-    return Conflict(base);
-  }
-  auto rowsets = current->rowsets();
-  rowsets.insert(rowsets.end(), mine.rowsets().begin() + static_cast<ptrdiff_t>(base.rowsets().size()),
-                 mine.rowsets().end());
-  return std::shared_ptr<const Table>(std::make_shared<Table>(current->id(), current->name(), current->schema(),
-                                                              current->key(), current->options(), std::move(rowsets)));
-}
-
-// Carries the difference between `base` and `mine` over to `current`.
-class Rebase {
- public:
-  Rebase(const Version& base, const Version& mine, const Version& current)
-      : base_(base), mine_(mine), result_(std::make_shared<Version>(current)) {}
-
-  Result<std::shared_ptr<Version>> Run() {
-    RETURN_IF_ERROR(Schemas());
-    RETURN_IF_ERROR(Tables());
-    RETURN_IF_ERROR(Views());
-    return result_;
-  }
-
- private:
-  Status Schemas() {
-    for (const auto& [name, schema] : mine_.schemas) {
-      if (!base_.schemas.contains(name)) result_->schemas[name].name = schema.name;
-    }
-    for (const auto& [name, _] : base_.schemas) {
-      if (mine_.schemas.contains(name)) continue;
-      const auto found = result_->schemas.find(name);
-      if (found == result_->schemas.end()) continue;
-      if (found->second.tables.size() != base_.schemas.at(name).tables.size()) {
-        return Busy("conflict: another transaction changed schema '{}' meanwhile; try again", name);
-      }
-      result_->schemas.erase(found);
-    }
-    return Status::Ok();
-  }
-
-  Status Tables() {
-    const TablesById base = ById(base_);
-    const TablesById mine = ById(mine_);
-    const TablesById current = ById(*result_);
-    for (const auto& [id, table] : base) {  // dropped or changed
-      const auto now = mine.find(id);
-      if (now != mine.end() && now->second == table) continue;
-      const auto theirs = current.find(id);
-      const bool untouched = theirs != current.end() && theirs->second == table;
-      if (now == mine.end()) {
-        if (theirs == current.end()) continue;
-        if (!untouched) return Conflict(*table);
-        result_->schemas[table->name().schema].tables.erase(table->name().table);
-        continue;
-      }
-      std::shared_ptr<const Table> next = now->second;
-      if (!untouched) {
-        ASSIGN_OR_RETURN(next, RebaseTable(*table, *now->second, theirs == current.end() ? nullptr : theirs->second));
-      }
-      result_->schemas[table->name().schema].tables.erase(table->name().table);
-      RETURN_IF_ERROR(Put(next));
-    }
-    for (const auto& [id, table] : mine) {
-      if (!base.contains(id)) RETURN_IF_ERROR(Put(table));
-    }
-    return Status::Ok();
-  }
-
-  Status Put(const std::shared_ptr<const Table>& table) {
-    const auto schema = result_->schemas.find(table->name().schema);
-    if (schema == result_->schemas.end() || schema->second.tables.contains(table->name().table) ||
-        schema->second.views.contains(table->name().table)) {
-      return Conflict(*table);
-    }
-    schema->second.tables[table->name().table] = table;
-    return Status::Ok();
-  }
-
-  Status Views() {
-    for (const auto& [name, schema] : base_.schemas) {
-      const SchemaVersion* mine = mine_.FindSchema(name);
-      if (mine == nullptr) continue;
-      for (const auto& [view, _] : schema.views) {
-        if (!mine->views.contains(view)) result_->schemas[name].views.erase(view);
-      }
-    }
-    for (const auto& [name, schema] : mine_.schemas) {
-      const SchemaVersion* base = base_.FindSchema(name);
-      for (const auto& [view_name, view] : schema.views) {
-        if (base != nullptr && base->views.contains(view_name) && base->views.at(view_name).sql == view.sql) continue;
-        result_->schemas[name].views[view_name] = view;
-      }
-    }
-    return Status::Ok();
-  }
-
-  const Version& base_;
-  const Version& mine_;
-  std::shared_ptr<Version> result_;
-};
-
 }  // namespace
 
-std::unique_ptr<Transaction> Database::Begin(std::shared_ptr<const Version> base) {
-  if (base == nullptr) base = Current();
+std::unique_ptr<Transaction> Database::Begin(std::shared_ptr<const Snapshot> base) {
+  if (base == nullptr) base = CurrentSnapshot();
   return std::unique_ptr<Transaction>(new Transaction(*this, std::move(base)));
 }
 
-Transaction::Transaction(Database& database, std::shared_ptr<const Version> base)
-    : database_(database), base_(std::move(base)), view_(std::make_shared<Version>(*base_)) {}
+Transaction::Transaction(Database& database, std::shared_ptr<const Snapshot> base)
+    : database_(database), base_(std::move(base)), view_(std::make_shared<Version>(base_->version())) {}
 
 Transaction::~Transaction() { Rollback(); }
 
@@ -226,18 +106,117 @@ Result<std::shared_ptr<const Table>> Transaction::CreateTable(const TableDefinit
   Schema schema = definition.schema;
   RETURN_IF_ERROR(CheckColumns(name, schema));
   for (size_t i = 0; i < schema.size(); ++i) schema.fields[i].field_id = static_cast<int32_t>(i + 1);
+  schema.next_field_id = static_cast<int32_t>(schema.size() + 1);
   ASSIGN_OR_RETURN(auto key, ResolveKey(definition, &schema));
   TableOptions options(schema);
   RETURN_IF_ERROR(options.Apply(schema, definition.options));
-  auto table =
-      std::make_shared<const Table>(database_.next_table_id_.fetch_add(1), name, std::move(schema), std::move(key),
-                                    std::move(options), std::vector<std::shared_ptr<Rowset>>());
+  const TableId id = database_.context_.next_table_id.fetch_add(1);
+  auto tablets = MakeTablets(id, key.empty() ? 1 : options.tablets());
+  auto table = std::make_shared<const Table>(id, name, std::move(schema), std::move(key), std::move(options),
+                                             std::move(tablets));
   PutTable(table);
   return std::shared_ptr<const Table>(table);
 }
 
+// The table, if its columns may be changed.
+Result<std::shared_ptr<const Table>> Transaction::TableToAlter(const TableName& name) const {
+  ASSIGN_OR_RETURN(auto table, GetTable(name));
+  if (staged_.contains(table->id())) {
+    return Unsupported("table '{}': its columns cannot change in a transaction that has written to it",
+                       name.ToString());
+  }
+  return table;
+}
+
+Status Transaction::PutColumns(const Table& table, Schema schema, const TableOptions& options) {
+  RETURN_IF_ERROR(CheckColumns(table.name(), schema));
+  std::vector<size_t> key;
+  for (const size_t column : table.key()) {
+    for (size_t i = 0; i < schema.size(); ++i) {
+      if (schema[i].field_id == table.schema()[column].field_id) key.push_back(i);
+    }
+  }
+  TableOptions changed(schema);
+  RETURN_IF_ERROR(changed.Apply(schema, {options.given().begin(), options.given().end()}));
+  PutTable(std::make_shared<const Table>(table.id(), table.name(), std::move(schema), std::move(key),
+                                         std::move(changed), table.tablets()));
+  return Status::Ok();
+}
+
+Status Transaction::AddColumn(const TableName& name, const Field& field) {
+  ASSIGN_OR_RETURN(const auto table, TableToAlter(name));
+  if (table->schema().Find(field.name)) {
+    return AlreadyExists("table '{}' has a column '{}' already", name.ToString(), field.name);
+  }
+  if (!field.nullable && field.initial_default.is_null()) {
+    return InvalidArgument("table '{}': column '{}' must not be null, so it needs a default", name.ToString(),
+                           field.name);
+  }
+  Schema schema = table->schema();
+  schema.fields.push_back(field);
+  schema.fields.back().field_id = schema.next_field_id++;
+  return PutColumns(*table, std::move(schema), table->options());
+}
+
+Status Transaction::DropColumn(const TableName& name, const std::string& column) {
+  ASSIGN_OR_RETURN(const auto table, TableToAlter(name));
+  ASSIGN_OR_RETURN(const size_t position, FindColumn(*table, column));
+  if (IsKeyColumn(*table, position)) {
+    return Unsupported("table '{}': column '{}' is part of the key and cannot be dropped", name.ToString(), column);
+  }
+  if (table->schema().size() == 1) return InvalidArgument("table '{}' would have no columns", name.ToString());
+  Schema schema = table->schema();
+  schema.fields.erase(schema.fields.begin() + static_cast<ptrdiff_t>(position));
+  TableOptions options = table->options();
+  options.RenameColumn(column, std::nullopt);
+  return PutColumns(*table, std::move(schema), options);
+}
+
+Status Transaction::RenameColumn(const TableName& name, const std::string& from, const std::string& to) {
+  ASSIGN_OR_RETURN(const auto table, TableToAlter(name));
+  ASSIGN_OR_RETURN(const size_t position, FindColumn(*table, from));
+  const auto taken = table->schema().Find(to);
+  if (taken && *taken != position) {
+    return AlreadyExists("table '{}' has a column '{}' already", name.ToString(), to);
+  }
+  Schema schema = table->schema();
+  schema.fields[position].name = to;
+  TableOptions options = table->options();
+  options.RenameColumn(from, to);
+  return PutColumns(*table, std::move(schema), options);
+}
+
+Status Transaction::WidenColumn(const TableName& name, const std::string& column, const Type& type) {
+  ASSIGN_OR_RETURN(const auto table, TableToAlter(name));
+  ASSIGN_OR_RETURN(const size_t position, FindColumn(*table, column));
+  Field field = table->schema()[position];
+  if (IsKeyColumn(*table, position)) {
+    return Unsupported("table '{}': column '{}' is part of the key, whose type cannot change", name.ToString(), column);
+  }
+  if (!CanWiden(field.type, type)) {
+    return Unsupported("table '{}': column '{}' of type {} cannot become {}: a type can only be widened",
+                       name.ToString(), column, field.type.ToString(), type.ToString());
+  }
+  field.initial_default = WidenValue(field.type, type, field.initial_default);
+  field.type = type;
+  Schema schema = table->schema();
+  schema.fields[position] = field;
+  return PutColumns(*table, std::move(schema), table->options());
+}
+
+std::vector<std::shared_ptr<Tablet>> Transaction::MakeTablets(TableId table, size_t count) {
+  std::vector<std::shared_ptr<Tablet>> tablets;
+  for (uint32_t i = 0; i < count; ++i) {
+    auto state = std::make_shared<TabletState>(std::vector<std::shared_ptr<Rowset>>(),
+                                               std::vector<std::shared_ptr<MemRowset>>());
+    tablets.push_back(std::make_shared<Tablet>(database_.context_, table, i, std::move(state)));
+  }
+  return tablets;
+}
+
 Status Transaction::DropTable(const TableName& name) {
   ASSIGN_OR_RETURN(const auto table, GetTable(name));
+  staged_.erase(table->id());
   view_->schemas[table->name().schema].tables.erase(name.table);
   return Status::Ok();
 }
@@ -248,7 +227,7 @@ Status Transaction::RenameTable(const TableName& from, const std::string& to) {
   if (schema.tables.contains(to) || schema.views.contains(to)) return AlreadyExists("'{}' exists already", to);
   schema.tables.erase(from.table);
   PutTable(std::make_shared<const Table>(table->id(), TableName{table->name().schema, to}, table->schema(),
-                                         table->key(), table->options(), table->rowsets()));
+                                         table->key(), table->options(), table->tablets()));
   return Status::Ok();
 }
 
@@ -256,19 +235,60 @@ Status Transaction::SetOptions(const TableName& name, const OptionList& options)
   ASSIGN_OR_RETURN(const auto table, GetTable(name));
   TableOptions changed = table->options();
   RETURN_IF_ERROR(changed.Apply(table->schema(), options));
+  if (changed.tablets() != table->options().tablets()) {
+    return Unsupported("table '{}': the number of tablets cannot change once it is made", name.ToString());
+  }
   PutTable(std::make_shared<const Table>(table->id(), table->name(), table->schema(), table->key(), changed,
-                                         table->rowsets()));
+                                         table->tablets()));
   return Status::Ok();
 }
 
+// Another table of the same definition in its place: who reads the old one goes on doing so.
 Status Transaction::Truncate(const TableName& name) {
   ASSIGN_OR_RETURN(const auto table, GetTable(name));
-  PutTable(std::make_shared<const Table>(table->id(), table->name(), table->schema(), table->key(), table->options(),
-                                         std::vector<std::shared_ptr<Rowset>>()));
+  RETURN_IF_ERROR(DropTable(name));
+  const TableId id = database_.context_.next_table_id.fetch_add(1);
+  PutTable(std::make_shared<const Table>(id, table->name(), table->schema(), table->key(), table->options(),
+                                         MakeTablets(id, table->tablets().size())));
   return Status::Ok();
 }
 
-Status Transaction::CreateView(const View& view, bool replace) {
+Result<std::shared_ptr<const TableView>> Transaction::View(const std::shared_ptr<const Table>& table) const {
+  const auto staged = staged_.find(table->id());
+  if (staged == staged_.end()) return base_->View(table);
+  return staged->second->View();
+}
+
+StagedTable& Transaction::Staged(const std::shared_ptr<const Table>& table) {
+  auto& staged = staged_[table->id()];
+  if (staged == nullptr) staged = std::make_unique<StagedTable>(table, base_->commit());
+  return *staged;
+}
+
+Result<WriteCounts> Transaction::DeleteRows(const TableName& name, const TableView& view,
+                                            std::span<const RowPosition> positions) {
+  RETURN_IF_ERROR(database_.CheckWritable());
+  ASSIGN_OR_RETURN(const auto table, GetTable(name));
+  if (table->is_keyed()) return InvalidArgument("table '{}' has a key: its rows go by it", name.ToString());
+  return Staged(table).DeleteRows(view, positions);
+}
+
+Result<WriteCounts> Transaction::UpdateRows(const TableName& name, const TableView& view,
+                                            std::span<const RowPosition> positions, const WriteBatch& batch) {
+  RETURN_IF_ERROR(database_.CheckWritable());
+  ASSIGN_OR_RETURN(const auto table, GetTable(name));
+  if (table->is_keyed()) return InvalidArgument("table '{}' has a key: its rows go by it", name.ToString());
+  return Staged(table).UpdateRows(view, positions, batch);
+}
+
+Result<WriteCounts> Transaction::Write(const TableName& name, const WriteBatch& batch,
+                                       std::vector<RowOutcome>* outcomes) {
+  RETURN_IF_ERROR(database_.CheckWritable());
+  ASSIGN_OR_RETURN(const auto table, GetTable(name));
+  return Staged(table).Write(batch, outcomes);
+}
+
+Status Transaction::CreateView(const store::View& view, bool replace) {
   SchemaVersion* schema = FindSchema(view.name.schema);
   if (schema == nullptr) return NotFound("there is no schema '{}'", view.name.schema);
   if (schema->tables.contains(view.name.table)) {
@@ -291,10 +311,10 @@ Status Transaction::DropView(const TableName& name) {
 
 Status Transaction::Commit() {
   CHECK(!over_);
-  const Status published = database_.Publish(*this);
-  if (!published.ok()) {
+  const Status committed = database_.Commit(*this);
+  if (!committed.ok()) {
     Rollback();
-    return published;
+    return committed;
   }
   End();
   return Status::Ok();
@@ -309,42 +329,9 @@ void Transaction::Rollback() {
 void Transaction::End() {
   over_ = true;
   written_.clear();
+  staged_.clear();
   base_ = nullptr;
   view_ = nullptr;
-}
-
-Status Database::Publish(Transaction& transaction) {
-  const std::lock_guard commit_lock(commit_mutex_);
-  const std::shared_ptr<const Version> current = Current();
-  std::shared_ptr<Version> next = transaction.view_;
-  if (current != transaction.base_) {
-    ASSIGN_OR_RETURN(next, Rebase(*transaction.base_, *transaction.view_, *current).Run());
-  }
-  next->commit = current->commit + 1;
-  const bool was_settled = catalog_->settled();
-  const Status applied = catalog_->Apply(*current, *next, {next_table_id_, next_rowset_id_});
-  if (!applied.ok()) {
-    // The catalog may name the files after all: the next open decides.
-    if (was_settled && !catalog_->settled()) transaction.written_.clear();
-    return applied;
-  }
-  // Rowsets that the new version does not name go when the last reader of an older one is done.
-  std::set<const Rowset*> named;
-  for (const auto& [_, table] : ById(*next)) {
-    for (const auto& rowset : table->rowsets()) named.insert(rowset.get());
-  }
-  const auto drop_unnamed = [&](const std::vector<std::shared_ptr<Rowset>>& rowsets) {
-    for (const auto& rowset : rowsets) {
-      if (!named.contains(rowset.get())) rowset->MarkObsolete();
-    }
-  };
-  for (const auto& [_, table] : ById(*current)) drop_unnamed(table->rowsets());
-  drop_unnamed(transaction.written_);
-  // The old version goes after the lock is released: with it may go files.
-  std::shared_ptr<const Version> published = std::move(next);
-  const std::lock_guard version_lock(version_mutex_);
-  current_.swap(published);
-  return Status::Ok();
 }
 
 }  // namespace petalite::store

@@ -6,7 +6,9 @@
 #include "base/hash.h"
 #include "column/key_encoding.h"
 #include "parquet/checksums.h"
-#include "store/lookup.h"
+#include "store/catalog.h"
+#include "store/key_resolver.h"
+#include "store/snapshots.h"
 
 namespace petalite::store {
 namespace {
@@ -20,8 +22,16 @@ bool OutsideBounds(const Value& value, const ZoneMap& zone) {
 // Checks one rowset of a table; damage goes to a list.
 class RowsetVerifier {
  public:
-  RowsetVerifier(FileSystem& fs, const Table& table, size_t position, std::vector<Damage>* damage)
-      : fs_(fs), table_(table), rowset_(*table.rowsets()[position]), position_(position), damage_(damage) {}
+  RowsetVerifier(StoreContext& context, const Table& table, std::shared_ptr<const TabletState> state, size_t position,
+                 std::vector<Damage>* damage)
+      : context_(context),
+        fs_(context.fs),
+        table_(table),
+        state_(std::move(state)),
+        rowset_(*state_->rowsets()[position]),
+        position_(position),
+        horizon_(context.snapshots->horizon()),
+        damage_(damage) {}
 
   void Run() {
     const auto size = fs_.FileSize(rowset_.path());
@@ -37,10 +47,14 @@ class RowsetVerifier {
     uint64_t rows = 0;
     for (size_t group = 0; group < file_->row_groups(); ++group) {
       rows += file_->rows(group);
-      for (size_t column = 0; column < table_.schema().size(); ++column) CheckChunk(group, column);
+      for (size_t column = 0; column < file_->columns().size(); ++column) CheckChunk(group, column);
     }
     if (rows != rowset_.info().rows) {
       Report(fmt::format("{}: {} rows, the catalog says {}", rowset_.path(), rows, rowset_.info().rows));
+    }
+    const auto dead = rowset_.deletes().At(kNewestCommit);
+    if (dead != nullptr && dead->CountRange(0, static_cast<uint32_t>(rows)) != dead->count()) {
+      Report(fmt::format("{}: dead rows lie beyond its end", rowset_.path()));
     }
     if (table_.is_keyed()) CheckKeys();
   }
@@ -48,15 +62,21 @@ class RowsetVerifier {
  private:
   void Report(std::string what) { damage_->push_back({std::move(what)}); }
 
+  // The column of commits lies behind the table's.
+  const Field& FieldOf(size_t column) const {
+    static const Field commit = CommitField();
+    return column < rowset_.schema().size() ? rowset_.schema()[column] : commit;
+  }
+
   std::string Place(size_t group, size_t column) const {
-    return fmt::format("{}: row group {}, column '{}'", rowset_.path(), group, table_.schema()[column].name);
+    return fmt::format("{}: row group {}, column '{}'", rowset_.path(), group, FieldOf(column).name);
   }
 
   // Filters and indexes against their checksums: a scan reads on without a damaged one, here it is damage.
   void CheckStructures() {
     const auto section = file_->LoadSection(std::string(parquet::kChecksumsSection));
     if (!section.ok()) return Report(section.status().message());
-    const size_t columns = table_.schema().size();
+    const size_t columns = file_->columns().size();
     const auto checksums = parquet::ParseChecksums(*section, file_->row_groups() * columns);
     if (!checksums.ok()) return Report(checksums.status().WithContext(rowset_.path()).message());
     for (size_t group = 0; group < file_->row_groups(); ++group) {
@@ -111,7 +131,14 @@ class RowsetVerifier {
   void CheckPage(size_t group, size_t column, size_t number, const parquet::ChunkPages& pages,
                  const parquet::ColumnFilter* filter, const parquet::DecodedPage& page) {
     const std::string place = fmt::format("{}, page {}", Place(group, column), number);
-    std::vector<ZoneMap> zones = {rowset_.info().columns[column].zone, file_->RowGroupZone(group, column)};
+    std::vector<ZoneMap> zones = {file_->RowGroupZone(group, column)};
+    if (column < rowset_.schema().size()) {
+      zones.push_back(rowset_.info().columns[column].zone);
+    } else {
+      ZoneMap& zone = zones.emplace_back();
+      zone.min = Value(static_cast<int64_t>(rowset_.info().min_commit));
+      zone.max = Value(static_cast<int64_t>(rowset_.info().max_commit));
+    }
     if (!pages.zones.empty()) {
       zones.push_back(pages.zones[number]);
       if (zones.back().has_null_count && zones.back().null_count != page.null_count()) {
@@ -120,7 +147,7 @@ class RowsetVerifier {
       }
     }
     const parquet::LeafColumn& leaf = file_->columns()[column];
-    const Type& type = table_.schema()[column].type;
+    const Type& type = FieldOf(column).type;
     ForEachValue(page, type, [&](const Value& value) {
       if (type.IsOrdered()) {
         for (const ZoneMap& zone : zones) {
@@ -163,55 +190,104 @@ class RowsetVerifier {
     if (!filter.ok()) return Report(filter.status().WithContext(rowset_.path()).message());
     const auto index = rowset_.LoadKeyIndex();
     if (!index.ok()) return Report(index.status().WithContext(rowset_.path()).message());
-    // Later rowsets only: a key that two share is found once.
-    const Table others(0, table_.name(), table_.schema(), table_.key(), table_.options(),
-                       {table_.rowsets().begin() + static_cast<ptrdiff_t>(position_) + 1, table_.rowsets().end()});
     std::string last;
     for (size_t group = 0; group < file_->row_groups(); ++group) {
-      const auto pages = rowset_.Pages(group, table_.key()[0]);
+      const auto pages = rowset_.Pages(group, rowset_.key()[0]);
       if (!pages.ok()) return;  // reported with its chunk
       for (uint32_t page = 0; page < (*pages)->locations.size(); ++page) {
-        const Status checked = CheckKeyPage(others, **filter, **index, static_cast<uint32_t>(group), page, &last);
+        const Status checked = CheckKeyPage(**filter, **index, static_cast<uint32_t>(group), page, &last);
         if (!checked.ok()) return Report(checked.WithContext(rowset_.path()).message());
       }
     }
     if (last != rowset_.info().max_key) Report(rowset_.path() + ": the last key is not the one in the catalog");
   }
 
-  Status CheckKeyPage(const Table& others, const KeyFilter& filter, const KeyIndex& index, uint32_t group,
-                      uint32_t page, std::string* last) {
-    std::vector<std::shared_ptr<const parquet::DecodedPage>> decoded;
-    for (const size_t column : table_.key()) {
-      ASSIGN_OR_RETURN(decoded.emplace_back(), rowset_.Page(group, column, page));
-    }
-    const std::vector<Type> types = table_.KeyTypes();
-    std::vector<std::string> keys;
-    for (uint32_t row = 0; row < decoded[0]->rows(); ++row) {
-      std::vector<Value> values;
-      for (size_t i = 0; i < decoded.size(); ++i) values.push_back(PageValue(*decoded[i], types[i], row));
-      ASSIGN_OR_RETURN(std::string key, EncodeKey(types, values));
-      const std::string where =
-          fmt::format("row group {}, row {} of page {}: key {}", group, row, page, FormatKey(types, values));
-      if (last->empty() ? key != rowset_.info().min_key : key <= *last) return Corruption("{} is out of order", where);
-      if (!filter.MayContain(Xxh64(key))) return Corruption("{}: the key filter denies it", where);
+  Status CheckKeyPage(const KeyFilter& filter, const KeyIndex& index, uint32_t group, uint32_t page,
+                      std::string* last) {
+    ASSIGN_OR_RETURN(const auto keys, rowset_.KeyPage(group, page));
+    ASSIGN_OR_RETURN(const uint32_t start, rowset_.PageStart(group, page));
+    std::vector<std::string_view> views;
+    std::vector<uint64_t> hashes;
+    for (uint32_t row = 0; row < keys->size(); ++row) {
+      const std::string_view key = (*keys)[row];
+      views.push_back(key);
+      hashes.push_back(Xxh64(key));
+      const auto fail = [&](std::string_view what) -> Status {
+        ASSIGN_OR_RETURN(const std::string text, Readable(key));
+        return Corruption("row group {}, row {} of page {}: key {}{}", group, row, page, text, what);
+      };
+      const bool first = start + row == 0;
+      const bool same = !first && key == *last;
+      if (first ? key != rowset_.info().min_key : key < *last) return fail(" is out of order");
+      if (same && !rowset_.info().has_versions) return fail(" occurs twice");
+      if (!filter.MayContain(hashes.back())) return fail(": the key filter denies it");
       const KeyIndex::Position position = index.Find(key);
-      if (position.row_group != group || position.page != page) {
-        return Corruption("{}: the key index names row group {}, page {}", where, position.row_group, position.page);
+      const bool found = position.row_group == group && position.page == page;
+      if (!found && !rowset_.info().has_versions) return fail(": the key index names another page");
+      if (same) {
+        ASSIGN_OR_RETURN(const Life newer, LifeOf(rowset_, start + row - 1));
+        ASSIGN_OR_RETURN(const Life older, LifeOf(rowset_, start + row));
+        if (newer.Overlaps(older)) return fail(": two rows have it at once");
       }
       *last = key;
-      keys.push_back(std::move(key));
     }
-    const std::vector<std::string_view> views(keys.begin(), keys.end());
-    ASSIGN_OR_RETURN(const auto twice, FindFirstPresent(others, views));
-    if (!twice.has_value()) return Status::Ok();
-    ASSIGN_OR_RETURN(const auto values, DecodeKey(types, keys[twice->number]));
-    return Corruption("key {} is also in {}", FormatKey(types, values), twice->position.rowset->path());
+    return CheckUnique(start, views, hashes);
   }
 
+  Result<std::string> Readable(std::string_view key) const {
+    const auto types = table_.KeyTypes();
+    ASSIGN_OR_RETURN(const auto values, DecodeKey(types, key));
+    return FormatKey(types, values);
+  }
+
+  // From which commit to which a row is seen, as far as anybody can still read.
+  struct Life {
+    uint64_t begin;
+    uint64_t end;
+    bool Overlaps(const Life& other) const { return begin < other.end && other.begin < end; }
+  };
+  Life Within(uint64_t born, uint64_t died) const { return {std::max(born, horizon_), std::max(died, horizon_)}; }
+  Result<Life> LifeOf(const Rowset& rowset, uint32_t position) const {
+    ASSIGN_OR_RETURN(const uint64_t born, rowset.CommitOf(position));
+    return Within(born, rowset.deletes().DeathOf(position));
+  }
+
+  // Invariant 1, against the rowsets behind this one, so that each pair is compared once, and against memory.
+  Status CheckUnique(uint32_t start, std::span<const std::string_view> keys, std::span<const uint64_t> hashes) const {
+    const KeyResolver resolver(context_, *state_, kNewestCommit);
+    Status damage;
+    for (size_t other = position_ + 1; other < state_->rowsets().size(); ++other) {
+      const Rowset& rowset = *state_->rowsets()[other];
+      RETURN_IF_ERROR(resolver.VisitRows(rowset, keys, hashes, [&](uint32_t number, uint32_t position) {
+        damage = damage.ok() ? Compare(start + number, keys[number], LifeOf(rowset, position), rowset.path()) : damage;
+        return damage.ok();
+      }));
+    }
+    for (const auto& mem : state_->mem_rowsets()) {
+      for (uint32_t i = 0; i < keys.size() && damage.ok(); ++i) {
+        const uint32_t row = mem->rows() == 0 ? kNoRow : mem->FindNewest(keys[i], hashes[i]);
+        if (row == kNoRow) continue;
+        damage = Compare(start + i, keys[i], Within(mem->BornAt(row), mem->DiedAt(row)), "the log");
+      }
+    }
+    return damage;
+  }
+
+  Status Compare(uint32_t position, std::string_view key, const Result<Life>& theirs, std::string_view where) const {
+    RETURN_IF_ERROR(theirs.ok() ? Status::Ok() : theirs.status());
+    ASSIGN_OR_RETURN(const Life mine, LifeOf(rowset_, position));
+    if (!mine.Overlaps(*theirs)) return Status::Ok();
+    ASSIGN_OR_RETURN(const std::string text, Readable(key));
+    return Corruption("key {} is also in {}", text, where);
+  }
+
+  StoreContext& context_;
   FileSystem& fs_;
   const Table& table_;
+  const std::shared_ptr<const TabletState> state_;
   const Rowset& rowset_;
   const size_t position_;
+  const uint64_t horizon_;
   std::vector<Damage>* damage_;
   const parquet::FileReader* file_ = nullptr;
 };
@@ -221,15 +297,17 @@ class RowsetVerifier {
 Result<std::vector<Damage>> Verify(Database& database, const std::function<bool(size_t, size_t)>& progress) {
   std::vector<Damage> damage;
   const auto version = database.Current();
+  const auto tables = version->TablesById();
   size_t all = 0;
-  for (const auto& [_, schema] : version->schemas) {
-    for (const auto& [_, table] : schema.tables) all += table->rowsets().size();
+  for (const auto& [_, table] : tables) {
+    for (const auto& tablet : table->tablets()) all += tablet->state()->rowsets().size();
   }
   size_t done = 0;
-  for (const auto& [_, schema] : version->schemas) {
-    for (const auto& [_, table] : schema.tables) {
-      for (size_t i = 0; i < table->rowsets().size(); ++i) {
-        RowsetVerifier(database.fs(), *table, i, &damage).Run();
+  for (const auto& [_, table] : tables) {
+    for (const auto& tablet : table->tablets()) {
+      const auto state = tablet->state();
+      for (size_t i = 0; i < state->rowsets().size(); ++i) {
+        RowsetVerifier(database.context(), *table, state, i, &damage).Run();
         if (!progress(++done, all)) return Interrupted("verification was interrupted");
       }
     }
@@ -237,6 +315,24 @@ Result<std::vector<Damage>> Verify(Database& database, const std::function<bool(
   ASSIGN_OR_RETURN(const auto orphans, database.FindOrphans());
   for (const std::string& path : orphans) damage.push_back({path + ": the catalog does not name this file"});
   return damage;
+}
+
+Result<std::vector<std::string>> SalvageLog(const std::string& path, const DatabaseOptions& options) {
+  FileSystem& fs = options.fs != nullptr ? *options.fs : PosixFileSystem();
+  ASSIGN_OR_RETURN(const bool exists, fs.Exists(path + "/catalog.sqlite"));
+  if (!exists) return NotFound("{}: there is no such database", path);
+  ASSIGN_OR_RETURN(const auto lock, fs.Lock(path + "/LOCK", LockMode::kExclusive));
+  ASSIGN_OR_RETURN(const auto catalog, CatalogFile::Open(fs, path + "/catalog.sqlite", true, false));
+  ASSIGN_OR_RETURN(const CatalogImage image, catalog->Load());
+  ASSIGN_OR_RETURN(const WalCheck check, CheckWal(fs, path + "/wal", image.replay_lsn));
+  std::vector<std::string> found;
+  if (check.sound()) return found;
+  if (!check.damage.ok()) found.push_back(check.damage.message());
+  for (const WalSegmentCheck& segment : check.segments) {
+    if (!segment.damage.ok()) found.push_back(segment.damage.message());
+  }
+  RETURN_IF_ERROR(SalvageWal(fs, path + "/wal", image.replay_lsn));
+  return found;
 }
 
 }  // namespace petalite::store

@@ -20,4 +20,9 @@ struct Damage {
 // go on.
 Result<std::vector<Damage>> Verify(Database& database, const std::function<bool(size_t done, size_t all)>& progress);
 
+// For a database whose log is damaged below its end, so that it cannot be opened: keeps what is whole in front of the
+// damage, and puts the rest aside as "<segment>.damaged". What it found, a line each; empty: the log is sound, and
+// nothing was done. Errors: as Database::Open has them, and if another process has the database.
+Result<std::vector<std::string>> SalvageLog(const std::string& path, const DatabaseOptions& options);
+
 }  // namespace petalite::store

@@ -2,18 +2,19 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+#include "base/nearest.h"
+
 namespace petalite::store {
 
 Table::Table(TableId id, TableName name, Schema schema, std::vector<size_t> key, TableOptions options,
-             std::vector<std::shared_ptr<Rowset>> rowsets)
+             std::vector<std::shared_ptr<Tablet>> tablets)
     : id_(id),
       name_(std::move(name)),
       schema_(std::move(schema)),
       key_(std::move(key)),
       options_(std::move(options)),
-      rowsets_(std::move(rowsets)) {
-  for (const auto& rowset : rowsets_) rows_ += rowset->info().rows;
-}
+      tablets_(std::move(tablets)) {}
 
 std::vector<Type> Table::KeyTypes() const {
   std::vector<Type> types;
@@ -21,50 +22,8 @@ std::vector<Type> Table::KeyTypes() const {
   return types;
 }
 
-uint64_t Table::bytes() const {
-  uint64_t sum = 0;
-  for (const auto& rowset : rowsets_) sum += rowset->info().bytes;
-  return sum;
-}
-
-const std::vector<Table::ColumnSummary>& Table::Summaries() const {
-  std::call_once(summarized_, [this] {
-    for (size_t column = 0; column < schema_.size(); ++column) summaries_.push_back(Summarize(column));
-  });
-  return summaries_;
-}
-
-Table::ColumnSummary Table::Summarize(size_t column) const {
-  ZoneMap sum{.has_null_count = true, .may_have_nan = false};
-  bloom::HyperLogLog distinct;
-  bool bounded = true;  // every part that has values has bounds
-  for (const auto& rowset : rowsets_) {
-    distinct.Merge(rowset->info().columns[column].distinct);
-    const ZoneMap& part = rowset->info().columns[column].zone;
-    sum.rows += part.rows;
-    sum.null_count += part.null_count;
-    sum.has_null_count = sum.has_null_count && part.has_null_count;
-    sum.may_have_nan = sum.may_have_nan || part.may_have_nan;
-    if (part.has_null_count && part.null_count == part.rows) continue;
-    if (part.min.is_null() || part.max.is_null()) {
-      bounded = false;
-      continue;
-    }
-    if (sum.min.is_null() || Value::Compare(part.min, sum.min) < 0) {
-      sum.min = part.min;
-      sum.min_exact = part.min_exact;
-    }
-    if (sum.max.is_null() || Value::Compare(part.max, sum.max) > 0) {
-      sum.max = part.max;
-      sum.max_exact = part.max_exact;
-    }
-  }
-  if (!bounded) {
-    sum.min = sum.max = Value();
-    sum.min_exact = sum.max_exact = false;
-  }
-  return {std::move(sum), rowsets_.empty() ? 0 : distinct.Estimate()};
-}
+// Remixed, because the key filters use the hash as it is.
+size_t Table::TabletOf(uint64_t hash) const { return tablets_.size() == 1 ? 0 : Remix(hash) % tablets_.size(); }
 
 bool NameLess::operator()(const std::string& a, const std::string& b) const {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
@@ -82,6 +41,23 @@ std::shared_ptr<const Table> Version::FindTable(const TableName& name) const {
   if (schema == nullptr) return nullptr;
   const auto found = schema->tables.find(name.table);
   return found == schema->tables.end() ? nullptr : found->second;
+}
+
+std::map<TableId, std::shared_ptr<const Table>> Version::TablesById() const {
+  std::map<TableId, std::shared_ptr<const Table>> tables;
+  for (const auto& [_, schema] : schemas) {
+    for (const auto& [_, table] : schema.tables) tables[table->id()] = table;
+  }
+  return tables;
+}
+
+Status NoSuchTable(const Version& version, const TableName& name) {
+  std::vector<std::string_view> names;
+  if (const SchemaVersion* schema = version.FindSchema(name.schema)) {
+    for (const auto& [table, _] : schema->tables) names.push_back(table);
+  }
+  if (names.empty()) return NotFound("there is no table '{}'", name.ToString());
+  return NotFound("there is no table '{}'; the nearest is '{}'", name.ToString(), NearestName(name.table, names));
 }
 
 }  // namespace petalite::store

@@ -1,17 +1,16 @@
-// One state of the catalog: schemas, tables with their rowsets, views. Immutable; a commit publishes a new one, and
-// whoever holds an old one goes on reading it (invariant 3). Thread-safe.
+// One state of the catalog: schemas, tables, views. Immutable; a commit that changes a definition publishes a new one,
+// and whoever holds an old one goes on reading it (invariant 3). What rows a table has as of a commit is a TableView's
+// to say. Thread-safe.
 
 #pragma once
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "column/schema.h"
 #include "store/options.h"
-#include "store/rowset.h"
 
 namespace petalite::store {
 
@@ -25,10 +24,13 @@ struct TableName {
   std::string ToString() const { return schema == "main" ? table : schema + "." + table; }
 };
 
+class Tablet;
+
+// What a table is; its rows are in its tablets. Immutable: a changed definition is another Table over the same tablets.
 class Table {
  public:
   Table(TableId id, TableName name, Schema schema, std::vector<size_t> key, TableOptions options,
-        std::vector<std::shared_ptr<Rowset>> rowsets);
+        std::vector<std::shared_ptr<Tablet>> tablets);
 
   TableId id() const { return id_; }
   const TableName& name() const { return name_; }
@@ -38,32 +40,18 @@ class Table {
   bool is_keyed() const { return !key_.empty(); }
   std::vector<Type> KeyTypes() const;
   const TableOptions& options() const { return options_; }
-  const std::vector<std::shared_ptr<Rowset>>& rowsets() const { return rowsets_; }
-
-  // Over all rowsets. Exact for rows; bounds are those of the parts; distinct is an estimate.
-  uint64_t rows() const { return rows_; }
-  uint64_t bytes() const;
-  const ZoneMap& ColumnZone(size_t column) const { return Summaries()[column].zone; }
-  double DistinctCount(size_t column) const { return Summaries()[column].distinct; }
+  // Partitions by the key's hash; one for an unkeyed table.
+  const std::vector<std::shared_ptr<Tablet>>& tablets() const { return tablets_; }
+  // The tablet of a key with this hash.
+  size_t TabletOf(uint64_t hash) const;
 
  private:
-  struct ColumnSummary {
-    ZoneMap zone;
-    double distinct = 0;
-  };
-  // Added up on first use: every query asks, and most tables are never asked.
-  const std::vector<ColumnSummary>& Summaries() const;
-  ColumnSummary Summarize(size_t column) const;
-
   TableId id_;
   TableName name_;
   Schema schema_;
   std::vector<size_t> key_;
   TableOptions options_;
-  std::vector<std::shared_ptr<Rowset>> rowsets_;
-  uint64_t rows_ = 0;
-  mutable std::once_flag summarized_;
-  mutable std::vector<ColumnSummary> summaries_;
+  std::vector<std::shared_ptr<Tablet>> tablets_;
 };
 
 struct View {
@@ -89,6 +77,10 @@ struct Version {
   const SchemaVersion* FindSchema(const std::string& name) const;
   // Null if there is none.
   std::shared_ptr<const Table> FindTable(const TableName& name) const;
+  std::map<TableId, std::shared_ptr<const Table>> TablesById() const;
 };
+
+// kNotFound, with the nearest name.
+Status NoSuchTable(const Version& version, const TableName& name);
 
 }  // namespace petalite::store

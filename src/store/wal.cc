@@ -169,6 +169,11 @@ Status Wal::Sync(Lsn end) {
   return Status::Ok();
 }
 
+Status Wal::health() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
 Lsn Wal::durable() const {
   const std::lock_guard lock(mutex_);
   return durable_;

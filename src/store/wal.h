@@ -80,6 +80,8 @@ class Wal {
   // The same for kSync, whatever the options say.
   Status Sync(Lsn end);
 
+  // The error that ended writing, if one did.
+  Status health() const;
   Lsn durable() const;  // everything in front of it is written and synced
   Lsn end() const;      // behind the last record
 

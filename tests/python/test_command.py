@@ -166,7 +166,7 @@ def test_usage_errors_have_status_2():
     petalite("sql", "db", status=2)
     petalite("import", "db", "t", "f", "--mode", "merge", status=2)
     petalite("sql", "db", "SELECT 1", "--wait", "soon", status=2)
-    for command in ("import", "sql", "shell", "get", "inspect", "verify"):
+    for command in ("import", "sql", "shell", "get", "inspect", "verify", "compact"):
         assert "DB" in petalite(command, "--help").stdout
     assert petalite("--version").stdout.startswith("petalite 0.")
 
@@ -175,6 +175,12 @@ def test_options_that_do_not_fit_are_named(db, parquet, tmp_path):
     petalite("import", db, "t", parquet)
     assert "unknown option 'colour'" in error("sql", db, "FROM t", "--set", "colour=3")
     assert "not a whole number" in error("sql", db, "FROM t", "--set", "threads=many")
+    for command in (["sql", db, "FROM t"], ["verify", db], ["compact", db], ["inspect", db]):
+        message = error(*command, "--set", "durability=often")
+        assert "option 'durability': 'often' is none of sync, async" in message
+        assert "option 'history_retention': '15' is not a duration" in error(*command, "--set", "history_retention=15")
+    petalite("sql", db, "FROM t", "--set", "durability=async:50", "--set", "history_retention=90s",
+             "--set", "memory_limit=256MiB", "--set", "cache_bytes=16000000", "--set", "threads=2")
     assert "--with sets options of a new table" in error("import", db, "t", parquet, "--mode", "append", "--with", "codec=zstd")
     assert "read-only" in error("import", db, "u", parquet, "--read-only")
     csv = tmp_path / "x.csv"
@@ -233,6 +239,47 @@ def test_damage_is_found(db, parquet):
     data[60] ^= 1
     path.write_bytes(data)
     assert str(path) in petalite("verify", db, status=1).stdout
+
+
+def test_compact_merges_rowsets(db, parquet, tmp_path):
+    petalite("import", db, "t", parquet, "--key", "id")
+    for number in range(12):
+        part = tmp_path / f"part{number}.csv"
+        part.write_text("id,name\n" + "".join(f"{100 + key},n\n" for key in range(number, 600, 12)))
+        petalite("import", db, "t", part, "--mode", "append")
+    before = rows(db, "SELECT rowsets, row_count FROM petalite_tables()")[0]
+    assert before["row_count"] == 603 and before["rowsets"] > 1
+    out = petalite("compact", db, "t").stdout
+    assert out.startswith("t: ")
+    after = rows(db, "SELECT rowsets, row_count FROM petalite_tables()")[0]
+    assert after["row_count"] == 603 and after["rowsets"] <= before["rowsets"]
+    assert rows(db, "SELECT count(DISTINCT id) AS n FROM t") == [{"n": 603}]
+    petalite("sql", db, "ALTER TABLE t SET (codec = 'zstd')")
+    petalite("compact", db, "--rewrite")
+    columns = json.loads(petalite("inspect", db, "t", "--json").stdout)["columns"]
+    assert {codec for column in columns for codec in column["codec"]} == {"ZSTD"}
+    assert rows(db, "SELECT count(*) AS n FROM t WHERE name = 'n'") == [{"n": 600}]
+    petalite("verify", db)
+    assert "there is no table 'none'" in error("compact", db, "none")
+    assert "read-only" in error("compact", db, "--read-only")
+
+
+def test_what_was_committed_survives_a_kill_and_is_read_from_the_log(db, parquet):
+    petalite("import", db, "t", parquet, "--key", "id")
+    shell = subprocess.Popen([PETALITE, "shell", db, "--format", "csv"], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True)
+    shell.stdin.write("INSERT INTO t SELECT range + 100, 'n' || range FROM range(500);\nSELECT 'written' AS done;\n")
+    shell.stdin.flush()
+    while "written" not in shell.stdout.readline():
+        assert shell.poll() is None
+    shell.kill()
+    shell.wait()
+    assert "sound" in petalite("verify", db).stdout
+    assert '"name":"n7"' in petalite("get", db, "t", "107", "--format", "ndjson").stdout
+    table = json.loads(petalite("inspect", db, "--json").stdout)["tables"][0]
+    assert (table["rows"], table["rows_in_log"]) == (503, 500)
+    assert rows(db, "SELECT count(*) AS n FROM t") == [{"n": 503}]
+    assert json.loads(petalite("inspect", db, "--json").stdout)["tables"][0]["rows_in_log"] == 0
 
 
 def test_names_with_quotes_and_spaces(tmp_path, parquet):

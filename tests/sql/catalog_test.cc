@@ -73,6 +73,23 @@ TEST_F(CatalogTest, DropReplaceRenameAndSetOptions) {
   EXPECT_EQ(Query("SELECT count(*) FROM petalite_tables()"), "0\n");
 }
 
+TEST_F(CatalogTest, ColumnsAreAddedDroppedRenamedAndWidened) {
+  Run("CREATE TABLE p.t (a INTEGER PRIMARY KEY, b SMALLINT, c VARCHAR)");
+  Run("INSERT INTO p.t VALUES (1, 10, 'x')");
+  Run("CALL petalite_flush('p.t')");
+  Run("ALTER TABLE p.t ADD COLUMN d DOUBLE");
+  Run("ALTER TABLE p.t DROP COLUMN c");
+  Run("ALTER TABLE p.t RENAME COLUMN b TO e");
+  Run("ALTER TABLE p.t ALTER COLUMN e TYPE BIGINT");
+  Run("INSERT INTO p.t VALUES (2, 5000000000, 0.5)");
+  EXPECT_EQ(Query("FROM p.t ORDER BY a"), "1|10|NULL\n2|5000000000|0.5\n");
+  EXPECT_EQ(Query("SELECT a FROM p.t WHERE e > 20"), "2\n");
+  EXPECT_EQ(Query("SELECT a FROM p.t WHERE d IS NULL"), "1\n");
+  Run("CALL petalite_flush('p.t')");
+  EXPECT_EQ(Query("SELECT sum(e), count(d) FROM p.t"), "5000000010|1\n");
+  EXPECT_THAT(Error("SELECT c FROM p.t"), HasSubstr("c"));
+}
+
 TEST_F(CatalogTest, MistakesAreNamed) {
   Run("CREATE TABLE p.t (a INTEGER PRIMARY KEY, b VARCHAR)");
   Run("INSERT INTO p.t VALUES (1, 'x')");
@@ -92,7 +109,9 @@ TEST_F(CatalogTest, MistakesAreNamed) {
   EXPECT_THAT(Error("CREATE INDEX i ON p.t (b)"), HasSubstr("no indexes"));
   EXPECT_THAT(Error("CREATE SEQUENCE p.s"), HasSubstr("no sequences"));
   EXPECT_THAT(Error("DROP SCHEMA p.none"), HasSubstr("none"));
-  EXPECT_THAT(Error("ALTER TABLE p.t ADD COLUMN c INTEGER"), HasSubstr("this ALTER TABLE is not supported"));
+  EXPECT_THAT(Error("ALTER TABLE p.t ADD COLUMN c INTEGER DEFAULT 5"), HasSubstr("DEFAULT is not supported"));
+  EXPECT_THAT(Error("ALTER TABLE p.t ALTER COLUMN a TYPE BIGINT"), HasSubstr("whose type cannot change"));
+  EXPECT_THAT(Error("ALTER TABLE p.t ALTER COLUMN b SET NOT NULL"), HasSubstr("this ALTER TABLE is not supported"));
   EXPECT_THAT(Error("CREATE VIEW p.t AS SELECT 1"), HasSubstr("t"));
   EXPECT_THAT(Error("ATTACH 'x' AS q (TYPE petalite, colour 3)"), HasSubstr("unknown option 'colour'"));
   EXPECT_THAT(Error("FROM petalite_rowsets('p.none')"), HasSubstr("none"));

@@ -1,5 +1,6 @@
 // Filters on equals filters off equals DuckDB: random tables of every type, random predicates over them.
 
+#include <array>
 #include <random>
 
 #include "sql_fixture.h"
@@ -95,15 +96,31 @@ class PropertyTest : public SqlTest {
       cases += " WHEN " + std::to_string(i) + " THEN CAST(" + kind.values[i] + " AS " + kind.type + ")";
     }
     const std::string nulls = random_() % 3 == 0 ? "false" : "hash(i, 'n') % 5 = 0";
-    const std::string order = random_() % 2 == 0 ? " ORDER BY c" : "";
+    // Rows in order of their values have no key; those with a key can be deleted.
+    const bool keyed = random_() % 2 == 0;
+    const std::string order = keyed ? " ORDER BY i" : " ORDER BY c";
     Run("CREATE OR REPLACE TABLE memory.t AS SELECT i, CASE WHEN " + nulls + " THEN NULL ELSE CASE (hash(i, " +
         std::to_string(random_() % 1000) + ") % " + std::to_string(kind.values.size()) + ")::INTEGER" + cases +
         " END END AS c FROM range(1500) r(i)" + order);
     static constexpr const char* kEncodings[] = {"auto", "plain", "dictionary"};
     static constexpr const char* kCodecs[] = {"lz4", "uncompressed", "zstd", "snappy"};
-    Run(std::string(
-            "CREATE OR REPLACE TABLE p.t WITH (page_rows = 64, row_group_rows = 256, bloom_fpp = 0.001, encoding = '") +
-        kEncodings[random_() % 3] + "', codec = '" + kCodecs[random_() % 4] + "') AS FROM memory.t");
+    Run(std::string("CREATE OR REPLACE TABLE p.t (i BIGINT") + (keyed ? " PRIMARY KEY" : "") + ", c " + kind.type +
+        ") WITH (page_rows = 64, row_group_rows = 256, bloom_fpp = 0.001, encoding = '" + kEncodings[random_() % 3] +
+        "', codec = '" + kCodecs[random_() % 4] + "')");
+    FillTable(keyed);
+  }
+
+  // All rows in a rowset, all in memory, or some here and some there; and some of them dead.
+  void FillTable(bool keyed) {
+    const uint64_t flushed = std::array<uint64_t, 4>{1500, 1500, 0, random_() % 1500}[random_() % 4];
+    Run("INSERT INTO p.t FROM memory.t LIMIT " + std::to_string(flushed));
+    Run("CALL petalite_flush('p.t')");
+    Run("INSERT INTO p.t FROM memory.t OFFSET " + std::to_string(flushed));
+    if (!keyed || random_() % 2 == 0) return;
+    const std::string dead =
+        "SELECT i FROM memory.t WHERE hash(i) % " + std::to_string(1 + random_() % 10) + " = 0 ORDER BY i";
+    WriteRows("t", store::WriteOp::kDelete, {0}, dead);
+    Run("DELETE FROM memory.t WHERE i IN (" + dead + ")");
   }
 
   std::mt19937_64 random_;
@@ -115,7 +132,7 @@ TEST_F(PropertyTest, FiltersOnEqualsFiltersOffEqualsDuckDB) {
   SCOPED_TRACE("PETALITE_TEST_SEED=" + std::to_string(seed));
   random_.seed(seed);
   for (const ColumnKind& kind : kKinds) {
-    for (int table = 0; table < 2; ++table) {
+    for (int table = 0; table < 4; ++table) {
       MakeTables(kind);
       ASSERT_EQ(Query("SELECT i, c::VARCHAR FROM p.t"), Query("SELECT i, c::VARCHAR FROM memory.t")) << kind.type;
       for (int i = 0; i < 25; ++i) {

@@ -6,10 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include "duckdb/main/client_context.hpp"
 #include "duckdb/main/connection.hpp"
 #include "duckdb/main/database.hpp"
 #include "duckdb/main/materialized_query_result.hpp"
 
+#include "sql/catalog.h"
 #include "sql/extension.h"
 #include "temporary_folder.h"
 
@@ -49,10 +51,41 @@ class SqlTest : public ::testing::Test {
     return result->HasError() ? result->GetError() : "";
   }
 
-  void Reattach() {
+  void Reattach(const std::string& options = "") {
     Run("USE memory");
     Run("DETACH p");
-    Run("ATTACH '" + (folder_ / "db") + "' AS p (TYPE petalite)");
+    Run("ATTACH '" + (folder_ / "db") + "' AS p (TYPE petalite" + options + ")");
+  }
+
+  // The store below, for what SQL cannot say.
+  store::Database& database() {
+    store::Database* found = nullptr;
+    connection_->context->RunFunctionInTransaction(
+        [&] { found = &duckdb::Catalog::GetCatalog(*connection_->context, "p").Cast<PetaliteCatalog>().database(); });
+    return *found;
+  }
+
+  // Writes a query's rows, which are the columns `fields` of a table of schema main, past SQL.
+  void WriteRows(const std::string& table, store::WriteOp op, const std::vector<size_t>& fields,
+                 const std::string& query) {
+    auto result = connection_->Query(query);
+    ASSERT_FALSE(result->HasError()) << query << "\n" << result->GetError();
+    for (;;) {
+      const auto chunk = result->Fetch();
+      if (chunk == nullptr || chunk->size() == 0) return;
+      std::vector<duckdb::UnifiedVectorFormat> formats(chunk->ColumnCount());
+      store::WriteBatch batch{.op = op, .fields = fields, .rows = chunk->size()};
+      for (duckdb::idx_t i = 0; i < chunk->ColumnCount(); ++i) {
+        duckdb::UnifiedVectorFormat& format = formats[i];
+        chunk->data[i].ToUnifiedFormat(chunk->size(), format);
+        batch.columns.push_back({.values = format.data,
+                                 .validity = format.validity.AllValid() ? nullptr : format.validity.GetData(),
+                                 .selection = format.sel->IsSet() ? format.sel->data() : nullptr,
+                                 .size = chunk->size()});
+      }
+      const auto written = database().Write({"main", table}, batch);
+      ASSERT_TRUE(written.ok()) << written.status().message();
+    }
   }
 
   TemporaryFolder folder_;

@@ -7,12 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "column/key_encoding.h"
-#include "store/appender.h"
-#include "store/lookup.h"
-#include "store/scan.h"
 #include "store/sqlite_statement.h"
 #include "store/sqlite_vfs.h"
-#include "store/verify.h"
+#include "store_testing.h"
 #include "temporary_folder.h"
 
 namespace petalite::store {
@@ -65,31 +62,11 @@ class DatabaseTest : public ::testing::Test {
     ASSERT_TRUE(transaction->Commit().ok());
   }
 
-  static std::vector<int64_t> Scan(const std::shared_ptr<const Table>& table,
+  static std::vector<int64_t> Scan(const std::shared_ptr<const TableView>& view,
                                    std::vector<ColumnPredicate> predicates = {}) {
-    auto scan = TableScan::Start(table, std::move(predicates));
-    EXPECT_TRUE(scan.ok()) << scan.status().message();
-    MorselReader reader(**scan, {0, 1});
-    std::vector<int64_t> keys;
-    Morsel morsel;
-    size_t index = 0;
-    while ((*scan)->Next(&morsel, &index)) {
-      if (!*reader.Start(morsel)) continue;
-      RowRange range;
-      while (reader.NextRange(2048, &range)) {
-        const auto slice = reader.Read(0, range);
-        EXPECT_TRUE(slice.ok()) << slice.status().message();
-        const auto* values = static_cast<const int64_t*>(slice->values);
-        keys.insert(keys.end(), values, values + (range.end - range.begin));
-      }
-    }
-    return keys;
-  }
-
-  static void ExpectSound(Database& database) {
-    const auto damage = Verify(database, [](size_t, size_t) { return true; });
-    ASSERT_TRUE(damage.ok()) << damage.status().message();
-    for (const Damage& each : *damage) ADD_FAILURE() << each.what;
+    auto keys = ScanKeys(view, std::move(predicates));
+    EXPECT_TRUE(keys.ok()) << keys.status().message();
+    return *std::move(keys);
   }
 
   TemporaryFolder folder_;
@@ -103,9 +80,9 @@ TEST_F(DatabaseTest, RowsAreThereAfterReopening) {
     ASSERT_TRUE(Load(*database, "t", {1}).ok());
   }
   const auto database = MustOpen({});
-  const auto table = database->Current()->FindTable({"main", "T"});
+  const auto table = ViewOf(*database, "T");
   ASSERT_NE(table, nullptr);
-  EXPECT_EQ(table->rows(), 4u);
+  EXPECT_EQ(table->exact_rows(), 4u);
   EXPECT_EQ(Scan(table), (std::vector<int64_t>{3, 1, 2, 1}));
   EXPECT_TRUE(table->ColumnZone(0).min == Value(int64_t{1}));
   EXPECT_NEAR(table->DistinctCount(0), 3, 0.1);
@@ -121,13 +98,14 @@ TEST_F(DatabaseTest, KeyedRowsAreSortedAndFoundByKey) {
   for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<int64_t>(i) * 3 - 5000;
   std::shuffle(keys.begin(), keys.end(), std::mt19937_64(seed));
   ASSERT_TRUE(Load(*database, "t", keys).ok());
-  const auto table = database->Current()->FindTable({"main", "t"});
+  ASSERT_TRUE(database->Flush().ok());
+  const auto table = ViewOf(*database, "t");
   std::sort(keys.begin(), keys.end());
   EXPECT_EQ(Scan(table), keys);
   const size_t columns[] = {1};
   for (int64_t key = -5010; key < 10010; ++key) {
     const Value value(key);
-    const auto found = FindKey(*table, *EncodeKey(table->KeyTypes(), {&value, 1}));
+    const auto found = FindKey(*table, *EncodeKey(table->table().KeyTypes(), {&value, 1}));
     ASSERT_TRUE(found.ok()) << found.status().message();
     ASSERT_EQ(found->has_value(), std::binary_search(keys.begin(), keys.end(), key)) << key;
     if (!found->has_value()) continue;
@@ -148,14 +126,14 @@ TEST_F(DatabaseTest, DuplicateKeysAreRefusedByNameAndLeaveNothing) {
   ASSERT_TRUE(Load(*database, "t", {10, 20}).ok());
   expect_duplicate({15, 20, 10}, "duplicate key (20)");
   expect_duplicate({10}, "duplicate key (10)");
-  EXPECT_EQ(database->Current()->FindTable({"main", "t"})->rows(), 2u);
+  EXPECT_EQ(ViewOf(*database, "t")->rows(), 2u);
   EXPECT_THAT(*database->FindOrphans(), IsEmpty());
   ASSERT_TRUE(Load(*database, "t", {5, 15, 25}).ok());
   ExpectSound(*database);
 }
 
 TEST_F(DatabaseTest, RunsBeyondTheMemoryBudgetBecomeRowsetsWithUniqueKeys) {
-  const auto database = MustOpen({.create = true, .memory_limit = 1 << 20});
+  const auto database = MustOpen({.create = true, .write_bytes = 1 << 20});
   Create(*database, Definition("t", true));
   std::vector<int64_t> keys(60'000);
   for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<int64_t>((i * 7919) % keys.size());
@@ -166,7 +144,7 @@ TEST_F(DatabaseTest, RunsBeyondTheMemoryBudgetBecomeRowsetsWithUniqueKeys) {
   }
   ASSERT_TRUE(appender->Finish().ok());
   ASSERT_TRUE(transaction->Commit().ok());
-  const auto table = database->Current()->FindTable({"main", "t"});
+  const auto table = ViewOf(*database, "t");
   EXPECT_GT(table->rowsets().size(), 1u);
   EXPECT_EQ(table->rows(), keys.size());
   ExpectSound(*database);
@@ -185,19 +163,23 @@ TEST_F(DatabaseTest, NullKeysAreRefusedWithTheirRow) {
   EXPECT_THAT(appender->Append(views, 2).message(), HasSubstr("row 1: key column 'k' is null"));
 }
 
-TEST_F(DatabaseTest, AnOldVersionStaysReadableAndItsFilesStayUntilItGoes) {
-  const auto database = MustOpen();
+TEST_F(DatabaseTest, ADroppedTablesFilesStayWhileSomebodyReadsThem) {
+  const auto database = MustOpen({.create = true, .history_retention_micros = 0, .background = false});
   Create(*database, Definition("t", false));
   ASSERT_TRUE(Load(*database, "t", {1, 2, 3}).ok());
-  auto old = database->Current()->FindTable({"main", "t"});
-  const std::string file = old->rowsets()[0]->path();
+  ASSERT_TRUE(database->Flush().ok());
+  auto old = ViewOf(*database, "t");
+  const std::string file = old->rowsets()[0].rowset->path();
   const auto transaction = database->Begin();
   ASSERT_TRUE(transaction->DropTable({"main", "t"}).ok());
   ASSERT_TRUE(transaction->Commit().ok());
-  EXPECT_EQ(database->Current()->FindTable({"main", "t"}), nullptr);
+  EXPECT_EQ(ViewOf(*database, "t"), nullptr);
+  ASSERT_TRUE(database->Checkpoint().ok());
+  ASSERT_TRUE(database->Checkpoint().ok());
   EXPECT_EQ(Scan(old).size(), 3u);
   EXPECT_TRUE(std::filesystem::exists(file));
   old = nullptr;
+  ASSERT_TRUE(database->Checkpoint().ok());
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
@@ -209,8 +191,8 @@ TEST_F(DatabaseTest, ATransactionThatDoesNotCommitLeavesNothing) {
     auto appender = *transaction->Append({"main", "t"});
     ASSERT_TRUE(AppendKeys(*appender, {1, 2, 3}).ok());
     ASSERT_TRUE(appender->Finish().ok());
-    EXPECT_EQ(transaction->view().FindTable({"main", "t"})->rows(), 3u);
-    EXPECT_EQ(database->Current()->FindTable({"main", "t"})->rows(), 0u);
+    EXPECT_EQ((*transaction->View(transaction->view().FindTable({"main", "t"})))->rows(), 3u);
+    EXPECT_EQ(ViewOf(*database, "t")->rows(), 0u);
   }
   EXPECT_THAT(*database->FindOrphans(), IsEmpty());
 }
@@ -231,7 +213,7 @@ TEST_F(DatabaseTest, FirstCommitterWinsAndAppendsToUnkeyedTablesDoNotConflict) {
     const Status late = second->Commit();
     if (std::string(table) == "plain") {
       EXPECT_TRUE(late.ok()) << late.message();
-      EXPECT_EQ(database->Current()->FindTable({"main", table})->rows(), 2u);
+      EXPECT_EQ(ViewOf(*database, table)->rows(), 2u);
     } else {
       EXPECT_EQ(late.code(), StatusCode::kBusy);
       EXPECT_THAT(late.message(), HasSubstr("'keyed'"));
@@ -246,8 +228,9 @@ TEST_F(DatabaseTest, OrphansOfACrashAreRemovedAtTheNextWritingOpen) {
     const auto database = MustOpen();
     Create(*database, Definition("t", false));
     ASSERT_TRUE(Load(*database, "t", {1}).ok());
-    const auto table = database->Current()->FindTable({"main", "t"});
-    orphan = std::filesystem::path(table->rowsets()[0]->path()).parent_path().string() + "/99.parquet";
+    ASSERT_TRUE(database->Flush().ok());
+    const auto table = ViewOf(*database, "t");
+    orphan = std::filesystem::path(table->rowsets()[0].rowset->path()).parent_path().string() + "/99.parquet";
   }
   std::ofstream(orphan) << "half a rowset";
   {
@@ -256,7 +239,7 @@ TEST_F(DatabaseTest, OrphansOfACrashAreRemovedAtTheNextWritingOpen) {
   }
   const auto writer = MustOpen({});
   EXPECT_THAT(*writer->FindOrphans(), IsEmpty());
-  EXPECT_EQ(writer->Current()->FindTable({"main", "t"})->rows(), 1u);
+  EXPECT_EQ(ViewOf(*writer, "t")->rows(), 1u);
 }
 
 TEST_F(DatabaseTest, OneProcessWritesAndTheErrorNamesIt) {
@@ -307,7 +290,8 @@ TEST_F(DatabaseTest, PruningByZoneFilterAndPageKeepsEveryMatch) {
   std::vector<int64_t> keys(4000);
   for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<int64_t>(i) * 2;
   ASSERT_TRUE(Load(*database, "t", keys).ok());
-  const auto table = database->Current()->FindTable({"main", "t"});
+  ASSERT_TRUE(database->Flush().ok());
+  const auto table = ViewOf(*database, "t");
   auto scan = *TableScan::Start(table, {{0, Predicate::Compare(PredicateKind::kEqual, Value(int64_t{2000}))}});
   EXPECT_EQ(scan->morsels(), 1u);
   EXPECT_EQ(scan->statistics().row_groups_by_zone, 15u);
@@ -331,8 +315,9 @@ TEST_F(DatabaseTest, VerifyNamesDamageAnywhereInARowset) {
     std::vector<int64_t> keys(500);
     for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<int64_t>(i);
     ASSERT_TRUE(Load(*database, "t", keys).ok());
-    const auto table = database->Current()->FindTable({"main", "t"});
-    path = table->rowsets()[0]->path();
+    ASSERT_TRUE(database->Flush().ok());
+    const auto table = ViewOf(*database, "t");
+    path = table->rowsets()[0].rowset->path();
     bytes = table->bytes();
   }
   std::string original(bytes, '\0');

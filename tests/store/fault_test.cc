@@ -8,10 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fault_file_system.h"
-#include "store/appender.h"
-#include "store/database.h"
-#include "store/scan.h"
-#include "store/verify.h"
+#include "store_testing.h"
 #include "test_seed.h"
 
 namespace petalite::store {
@@ -20,14 +17,16 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr const char* kCatalog = "db/catalog.sqlite";
-constexpr const char* kOpenOutcome = "whether the commit is durable shows when the database is opened again";
+constexpr const char* kOpenOutcome = "read-only until it is opened again";
 
 DatabaseOptions Options(FileSystem& fs, bool create = false, bool read_only = false) {
   return {.read_only = read_only,
           .create = create,
           .cache_bytes = 1 << 20,
-          .memory_limit = 1 << 20,
+          .write_bytes = 1 << 20,
           .threads = 1,
+          .wal_segment_bytes = 1 << 16,
+          .background = false,
           .fs = &fs};
 }
 
@@ -51,32 +50,14 @@ Status AppendKeys(Transaction& transaction, const std::string& table, std::vecto
 // Keys by table.
 using Contents = std::map<std::string, std::vector<int64_t>>;
 
-Result<std::vector<int64_t>> Keys(const std::shared_ptr<const Table>& table) {
-  ASSIGN_OR_RETURN(const auto scan, TableScan::Start(table, {}));
-  MorselReader reader(*scan, {0, 1});
-  std::vector<int64_t> keys;
-  Morsel morsel;
-  size_t index = 0;
-  while (scan->Next(&morsel, &index)) {
-    ASSIGN_OR_RETURN(const bool has_rows, reader.Start(morsel));
-    RowRange range;
-    while (has_rows && reader.NextRange(2048, &range)) {
-      ASSIGN_OR_RETURN(const auto slice, reader.Read(0, range));
-      const auto* values = static_cast<const int64_t*>(slice.values);
-      keys.insert(keys.end(), values, values + (range.end - range.begin));
-      RETURN_IF_ERROR(reader.Read(1, range).status());
-    }
-  }
-  return keys;
-}
-
 Result<Contents> Read(const Database& database) {
   Contents contents;
-  const auto version = database.Current();
-  for (const auto& [_, schema] : version->schemas) {
-    for (const auto& [name, table] : schema.tables) {
-      ASSIGN_OR_RETURN(contents[table->name().table], Keys(table));
-    }
+  const auto snapshot = database.CurrentSnapshot();
+  for (const auto& [_, table] : snapshot->version().TablesById()) {
+    ASSIGN_OR_RETURN(auto keys, ScanKeys(snapshot->View(table)));
+    // The rows of a keyed table stand in the order of its parts.
+    if (table->is_keyed()) std::sort(keys.begin(), keys.end());
+    contents[table->name().table] = std::move(keys);
   }
   return contents;
 }
@@ -85,12 +66,6 @@ void ExpectContents(const Database& database, const Contents& expected) {
   const auto contents = Read(database);
   ASSERT_TRUE(contents.ok()) << contents.status().message();
   EXPECT_EQ(*contents, expected);
-}
-
-void ExpectSound(Database& database) {
-  const auto damage = Verify(database, [](size_t, size_t) { return true; });
-  ASSERT_TRUE(damage.ok()) << damage.status().message();
-  for (const Damage& each : *damage) ADD_FAILURE() << each.what;
 }
 
 // Something done to a prepared database, and what is in it before and after.
@@ -199,7 +174,21 @@ TEST(FaultTest, AfterAFailureTheSameOperationSucceedsAndSurvivesACrash) {
       Status outcome = operation.run(*database);
       const bool reached = fs.mutations() - before >= n;
       fs.Heal();
-      if (!outcome.ok()) outcome = operation.run(*database);
+      if (!outcome.ok()) {
+        // What the log could not take ends all writing until the database is opened again.
+        const bool was_open = !database->health().ok();
+        if (was_open) {
+          EXPECT_THAT(operation.run(*database).message(), HasSubstr(kOpenOutcome));
+          database = nullptr;
+          auto opened = Database::Open("db", Options(fs));
+          ASSERT_TRUE(opened.ok()) << opened.status().message();
+          database = *std::move(opened);
+        }
+        const auto contents = Read(*database);
+        ASSERT_TRUE(contents.ok()) << contents.status().message();
+        if (!was_open || *contents != operation.after) outcome = operation.run(*database);
+        if (was_open && *contents == operation.after) outcome = Status::Ok();
+      }
       EXPECT_TRUE(outcome.ok()) << outcome.message();
       Crash(fs, std::move(database), seed + n);
       ExpectAfterCrash(fs, operation, outcome);

@@ -1,0 +1,192 @@
+#include "store/flush.h"
+
+#include <algorithm>
+
+#include <boost/sort/spreadsort/integer_sort.hpp>
+
+#include "store/commit_log.h"
+#include "store/records.h"
+#include "store/row_gather.h"
+#include "store/snapshots.h"
+
+namespace petalite::store {
+namespace {
+
+struct SortEntry {
+  uint64_t prefix;  // the key's first eight bytes, as a number that orders like them
+  uint32_t row;
+};
+
+uint64_t PrefixOf(std::string_view key) {
+  uint64_t prefix = 0;
+  std::memcpy(&prefix, key.data(), std::min<size_t>(8, key.size()));
+  return __builtin_bswap64(prefix);
+}
+
+// One memrowset on its way to disk.
+class MemRowsetFlush {
+ public:
+  MemRowsetFlush(Tablet& tablet, const Table& table, std::shared_ptr<MemRowset> mem)
+      : tablet_(tablet), table_(table), mem_(std::move(mem)), context_(tablet.context()) {}
+
+  Status Run() {
+    // Invariant 8: nothing is flushed before the log that made it is durable.
+    RETURN_IF_ERROR(context_.log->wal().Sync(context_.log->wal().end()));
+    RETURN_IF_ERROR(WriteFile());
+    if (rowset_ != nullptr) TranslateDeaths();
+    const std::lock_guard latch(tablet_.latch());
+    return Publish();
+  }
+
+ private:
+  Status WriteFile() {
+    const std::vector<uint32_t> rows = SortedRows(*mem_, context_.snapshots->horizon());
+    position_of_.assign(mem_->rows(), kNoRow);
+    for (uint32_t i = 0; i < rows.size(); ++i) position_of_[rows[i]] = i;
+    if (rows.empty()) return Status::Ok();
+    const bool with_commits = mem_->BornAt(0) != mem_->last_commit();
+    const RowsetId id = context_.next_rowset_id.fetch_add(1);
+    const std::string directory = context_.DataDirectory(tablet_.table());
+    RETURN_IF_ERROR(context_.fs.CreateDirectories(directory));
+    // Under the schema that the rows came with: who reads an older version wants its columns.
+    const TableOptions options = table_.options().For(table_.schema(), mem_->schema());
+    ASSIGN_OR_RETURN(const auto writer,
+                     RowsetWriter::Create(context_.fs, &context_.pool, context_.RowsetPath(tablet_.table(), id),
+                                          {.schema = mem_->schema(),
+                                           .options = options,
+                                           .key = mem_->key(),
+                                           .id = id,
+                                           .tablet = tablet_.index(),
+                                           .with_commits = with_commits}));
+    RETURN_IF_ERROR(WriteRows(*mem_, rows, with_commits, writer.get()));
+    ASSIGN_OR_RETURN(RowsetInfo info, writer->Finish());
+    if (!with_commits) info.min_commit = info.max_commit = mem_->last_commit();
+    context_.metrics.flushed_bytes.fetch_add(info.bytes, std::memory_order_relaxed);
+    rowset_ = std::make_shared<Rowset>(context_.fs, writer->path(), std::move(info), &context_.cache);
+    rowset_->MarkObsolete();  // until it is published
+    RETURN_IF_ERROR(context_.fs.SyncDirectory(directory));
+    return context_.fs.SyncDirectory(context_.path + "/data");
+  }
+
+  // Deaths since the last call; most of them before the latch is taken.
+  void TranslateDeaths() {
+    const auto deaths = mem_->DeathsFrom(deaths_seen_);
+    deaths_seen_ += deaths.size();
+    for (const Death& death : deaths) {
+      const uint32_t position = position_of_[death.position];
+      if (position != kNoRow) deaths_.push_back({position, death.commit});
+    }
+  }
+
+  // Under the latch: the rowset takes the memrowset's place, in memory and in the log.
+  Status Publish() {
+    const auto state = tablet_.state();
+    auto rowsets = state->rowsets();
+    auto mems = state->mem_rowsets();
+    std::erase(mems, mem_);
+    StorageRecord record{.table = tablet_.table(), .tablet = tablet_.index(), .mem_rowset = mem_->id()};
+    if (rowset_ != nullptr) {
+      TranslateDeaths();
+      rowset_->deletes().Append(deaths_);
+      rowset_->SetFlushedFrom(mem_->id());
+      rowsets.push_back(rowset_);
+      record.added.push_back({rowset_->info(), deaths_});
+    }
+    const auto next = std::make_shared<TabletState>(std::move(rowsets), std::move(mems));
+    const ByteBuffer body = SerializeStorageRecord(record);
+    const Bytes parts[] = {body};
+    RETURN_IF_ERROR(context_.log->AppendStorage(parts, [&](Lsn) { tablet_.SetState(next); }));
+    if (rowset_ != nullptr) rowset_->MarkObsolete(false);
+    context_.mem_bytes.fetch_sub(mem_->charged(), std::memory_order_relaxed);
+    context_.metrics.flushes.fetch_add(1, std::memory_order_relaxed);
+    return Status::Ok();
+  }
+
+  Tablet& tablet_;
+  const Table& table_;
+  const std::shared_ptr<MemRowset> mem_;
+  StoreContext& context_;
+  std::vector<uint32_t> position_of_;  // by the memrowset's row; kNoRow: dropped
+  std::shared_ptr<Rowset> rowset_;
+  std::vector<Death> deaths_;
+  uint64_t deaths_seen_ = 0;
+};
+
+}  // namespace
+
+std::vector<uint32_t> SortedRows(const MemRowset& mem, uint64_t horizon) {
+  const uint32_t count = mem.rows();
+  std::vector<uint32_t> rows;
+  rows.reserve(count);
+  if (!mem.is_keyed()) {
+    for (uint32_t row = 0; row < count; ++row) rows.push_back(row);
+    return rows;
+  }
+  std::vector<SortEntry> entries;
+  entries.reserve(count);
+  const bool any_dead = mem.deaths() != 0;
+  for (uint32_t row = 0; row < count; ++row) {
+    if (any_dead && mem.DiedAt(row) <= horizon) continue;
+    entries.push_back({PrefixOf(mem.KeyOf(row)), row});
+  }
+  // By radix, then what is left to tell where prefixes are equal.
+  boost::sort::spreadsort::integer_sort(
+      entries.begin(), entries.end(), [](const SortEntry& entry, unsigned shift) { return entry.prefix >> shift; },
+      [](const SortEntry& a, const SortEntry& b) { return a.prefix < b.prefix; });
+  for (auto begin = entries.begin(); begin != entries.end();) {
+    const auto end = std::find_if(begin, entries.end(), [&](const auto& each) { return each.prefix != begin->prefix; });
+    if (end - begin > 1) {
+      std::sort(begin, end, [&](const SortEntry& a, const SortEntry& b) {
+        const int order = mem.KeyOf(a.row).compare(mem.KeyOf(b.row));
+        return order != 0 ? order < 0 : a.row > b.row;
+      });
+    }
+    begin = end;
+  }
+  for (const SortEntry& entry : entries) rows.push_back(entry.row);
+  return rows;
+}
+
+Status WriteRows(const MemRowset& mem, std::span<const uint32_t> rows, bool with_commits, RowsetWriter* writer) {
+  constexpr size_t kPiece = 98304;
+  std::vector<GatheredColumn> columns(mem.schema().size());
+  std::vector<ColumnView> views(columns.size());
+  std::vector<std::string_view> keys;
+  std::vector<uint64_t> commits;
+  const std::vector<uint64_t> births = with_commits ? mem.Births() : std::vector<uint64_t>();
+  std::vector<std::vector<const uint8_t*>> blocks;
+  for (size_t i = 0; i < columns.size(); ++i) blocks.push_back(mem.Blocks(i));
+  for (size_t begin = 0; begin < rows.size(); begin += kPiece) {
+    const auto piece = rows.subspan(begin, std::min(kPiece, rows.size() - begin));
+    for (size_t i = 0; i < columns.size(); ++i) {
+      GatherRows(mem, i, blocks[i], piece, &columns[i]);
+      views[i] = columns[i].View();
+    }
+    keys.clear();
+    commits.clear();
+    for (const uint32_t row : piece) {
+      if (mem.is_keyed()) keys.push_back(mem.KeyOf(row));
+      if (with_commits) commits.push_back(births[row]);
+    }
+    RETURN_IF_ERROR(writer->Append(views, piece.size(), keys, commits));
+  }
+  return Status::Ok();
+}
+
+Status FlushTablet(Tablet& tablet, const Table& table) {
+  const std::lock_guard flush_lock(tablet.flush_mutex());
+  // Those that are frozen: the one that takes rows from now on is in the state too, and will not stay empty.
+  std::vector<std::shared_ptr<MemRowset>> frozen;
+  {
+    const std::lock_guard latch(tablet.latch());
+    tablet.Freeze();
+    const auto state = tablet.state();
+    for (const auto& mem : state->mem_rowsets()) {
+      if (mem->rows() != 0) frozen.push_back(mem);
+    }
+  }
+  for (const auto& mem : frozen) RETURN_IF_ERROR(MemRowsetFlush(tablet, table, mem).Run());
+  return Status::Ok();
+}
+
+}  // namespace petalite::store

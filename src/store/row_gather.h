@@ -1,0 +1,37 @@
+// Rows picked from here and there, brought together column by column for a writer.
+
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/bytes.h"
+#include "column/column_view.h"
+#include "column/schema.h"
+#include "store/mem_rowset.h"
+
+namespace petalite::store {
+
+// One column of gathered rows. Strings go on pointing where they pointed.
+class GatheredColumn {
+ public:
+  // For `rows` rows; what it held is gone.
+  void Begin(const Type& type, size_t rows);
+  // The value of row i: `slot` in the type's layout.
+  void Set(size_t i, const void* slot) { std::memcpy(values_.data() + i * width_, slot, width_); }
+  void SetNull(size_t i);
+  uint8_t* values() { return values_.data(); }
+  ColumnView View() const;
+
+ private:
+  size_t width_ = 0;
+  size_t rows_ = 0;
+  ByteBuffer values_;
+  std::vector<uint64_t> validity_;  // empty until the first null
+};
+
+// Rows of a memrowset, in the order given. `blocks` are the column's.
+void GatherRows(const MemRowset& mem, size_t column, std::span<const uint8_t* const> blocks,
+                std::span<const uint32_t> rows, GatheredColumn* out);
+
+}  // namespace petalite::store

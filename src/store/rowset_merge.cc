@@ -1,0 +1,346 @@
+#include "store/rowset_merge.h"
+
+#include <algorithm>
+
+#include "store/lookup.h"
+
+namespace petalite::store {
+namespace {
+
+constexpr size_t kPiece = 98304;    // rows gathered at a time
+constexpr size_t kSampling = 4096;  // rows between two counts of what each input has given
+
+uint64_t PrefixOf(std::string_view key) {
+  uint64_t prefix = 0;
+  std::memcpy(&prefix, key.data(), std::min<size_t>(8, key.size()));
+  return __builtin_bswap64(prefix);
+}
+
+}  // namespace
+
+// Goes through the rows of one input that are kept, page by page.
+class RowsetMerge::Cursor {
+ public:
+  Cursor(RowsetMerge& merge, uint32_t input) : merge_(merge), rowset_(*merge.inputs_[input]), input_(input) {}
+
+  // Loads the first page with rows.
+  Status Start() { return NextPage(); }
+  bool at_end() const { return at_end_; }
+  Status Next() {
+    if (++next_live_ < live_count_) {
+      Position();
+      return Status::Ok();
+    }
+    return NextPage();
+  }
+
+  uint32_t input() const { return input_; }
+  uint32_t page_set() const { return page_set_; }
+  uint32_t row() const { return row_; }
+  uint64_t prefix() const { return prefix_; }
+  std::string_view key() const { return key_; }
+  uint64_t commit() const { return commits_ != nullptr ? commits_[row_] : rowset_.info().min_commit; }
+  // A piece was written and forgot its pages: this one goes on with the page it holds.
+  void KeepPage(uint32_t page_set) { page_set_ = page_set; }
+
+  // By key; of one key the newest first.
+  bool IsBefore(const Cursor& other) const {
+    if (prefix_ != other.prefix_) return prefix_ < other.prefix_;
+    const int order = key_.compare(other.key_);
+    return order != 0 ? order < 0 : commit() > other.commit();
+  }
+
+ private:
+  Status NextPage() {
+    ASSIGN_OR_RETURN(const parquet::FileReader* file, rowset_.file());
+    for (;;) {
+      if (row_group_ == file->row_groups()) {
+        at_end_ = true;
+        return Status::Ok();
+      }
+      ASSIGN_OR_RETURN(const auto pages, rowset_.Pages(row_group_, 0));
+      if (page_ == pages->locations.size()) {
+        ++row_group_;
+        page_ = 0;
+        continue;
+      }
+      const uint32_t start =
+          rowset_.GroupStart(row_group_) + static_cast<uint32_t>(pages->locations[page_].first_row_index);
+      live_.resize(pages->rows[page_]);
+      live_count_ = pages->rows[page_];
+      const auto& dropped = merge_.dropped_[input_];
+      if (dropped != nullptr) {
+        live_count_ = dropped->LiveRows(start, start + pages->rows[page_], live_.data());
+      } else {
+        for (uint32_t i = 0; i < live_count_; ++i) live_[i] = i;
+      }
+      const uint32_t page = page_++;
+      if (live_count_ == 0) continue;
+      ASSIGN_OR_RETURN(page_set_, merge_.LoadPageSet(input_, row_group_, page));
+      const PageSet& set = merge_.pages_[page_set_];
+      keys_ = set.keys;
+      const bool has_commits = rowset_.info().has_commit_column;
+      commit_page_ = has_commits ? set.columns.back() : nullptr;
+      commits_ = has_commits ? static_cast<const uint64_t*>(commit_page_->values()) : nullptr;
+      next_live_ = 0;
+      Position();
+      return Status::Ok();
+    }
+  }
+
+  void Position() {
+    row_ = live_[next_live_];
+    if (keys_ == nullptr) return;
+    key_ = (*keys_)[row_];
+    prefix_ = PrefixOf(key_);
+  }
+
+  RowsetMerge& merge_;
+  const Rowset& rowset_;
+  const uint32_t input_;
+  uint32_t row_group_ = 0;
+  uint32_t page_ = 0;  // the next one
+  std::vector<uint32_t> live_;
+  uint32_t live_count_ = 0;
+  uint32_t next_live_ = 0;
+  uint32_t page_set_ = 0;
+  uint32_t row_ = 0;
+  std::shared_ptr<const EncodedKeys> keys_;
+  std::shared_ptr<const parquet::DecodedPage> commit_page_;
+  const uint64_t* commits_ = nullptr;
+  std::string_view key_;
+  uint64_t prefix_ = 0;
+  bool at_end_ = false;
+};
+
+RowsetMerge::RowsetMerge(StoreContext& context, const Table& table, uint32_t tablet,
+                         std::vector<std::shared_ptr<Rowset>> inputs, uint64_t horizon)
+    : context_(context),
+      table_(table),
+      tablet_(tablet),
+      inputs_(std::move(inputs)),
+      schema_(table.schema()),
+      key_(table.key()),
+      options_(table.options()) {
+  CHECK(!inputs_.empty() && inputs_.size() <= kMaxInputs);
+  const Schema& first = inputs_[0]->schema();
+  const bool same =
+      std::all_of(inputs_.begin(), inputs_.end(), [&](const auto& input) { return input->schema() == first; });
+  if (same && first != schema_) {
+    options_ = options_.For(schema_, first);
+    schema_ = first;
+    key_ = inputs_[0]->key();
+  }
+  for (const auto& input : inputs_) mappings_.emplace_back(schema_, input->schema());
+  for (const auto& input : inputs_) {
+    max_commit_ = std::max(max_commit_, input->info().max_commit);
+    dropped_.push_back(input->deletes().At(horizon));
+  }
+  with_commits_ = max_commit_ > horizon;
+  given_.assign(inputs_.size(), 0);
+}
+
+RowsetMerge::~RowsetMerge() = default;
+
+void RowsetMerge::Release() {
+  for (const auto& output : outputs_) output->MarkObsolete(false);
+}
+
+// Pages pass by the cache: a merge reads what nobody else may need again.
+Result<uint32_t> RowsetMerge::LoadPageSet(uint32_t input, uint32_t row_group, uint32_t page) {
+  const Rowset& rowset = *inputs_[input];
+  PageSet& set = pages_.emplace_back();
+  set.input = input;
+  const size_t columns = rowset.schema().size() + (rowset.info().has_commit_column ? 1 : 0);
+  for (size_t column = 0; column < columns; ++column) {
+    ASSIGN_OR_RETURN(auto decoded, rowset.PassingPage(row_group, column, page));
+    set.columns.push_back(std::move(decoded));
+  }
+  if (table_.is_keyed()) {
+    ASSIGN_OR_RETURN(set.keys, rowset.EncodePageKeys(set.columns));
+  }
+  return static_cast<uint32_t>(pages_.size() - 1);
+}
+
+Status RowsetMerge::Run() {
+  for (uint32_t i = 0; i < inputs_.size(); ++i) {
+    cursors_.push_back(std::make_unique<Cursor>(*this, i));
+    if (table_.is_keyed() || i == 0) RETURN_IF_ERROR(cursors_.back()->Start());
+  }
+  RETURN_IF_ERROR(Merge());
+  RETURN_IF_ERROR(WritePiece());
+  RETURN_IF_ERROR(FinishOutput());
+  cursors_.clear();
+  pages_.clear();
+  if (outputs_.empty()) return Status::Ok();
+  return context_.fs.SyncDirectory(context_.DataDirectory(table_.id()));
+}
+
+Status RowsetMerge::Merge() {
+  if (table_.is_keyed()) return MergeKeyed();
+  for (const auto& cursor : cursors_) {
+    if (cursor->input() != 0) RETURN_IF_ERROR(cursor->Start());
+    while (!cursor->at_end()) RETURN_IF_ERROR(Pick(*cursor));
+  }
+  return Status::Ok();
+}
+
+Status RowsetMerge::MergeKeyed() {
+  std::vector<Cursor*> open;
+  for (const auto& cursor : cursors_) {
+    if (!cursor->at_end()) open.push_back(cursor.get());
+  }
+  while (!open.empty()) {
+    // Few inputs: the two smallest are found by looking at all. The first is then followed while it stays in front.
+    size_t first = 0;
+    const Cursor* second = nullptr;
+    for (size_t i = 1; i < open.size(); ++i) {
+      if (open[i]->IsBefore(*open[first])) {
+        second = open[first];
+        first = i;
+      } else if (second == nullptr || open[i]->IsBefore(*second)) {
+        second = open[i];
+      }
+    }
+    Cursor& cursor = *open[first];
+    do {
+      RETURN_IF_ERROR(Pick(cursor));
+    } while (!cursor.at_end() && (second == nullptr || cursor.IsBefore(*second)));
+    if (cursor.at_end()) open.erase(open.begin() + static_cast<ptrdiff_t>(first));
+  }
+  return Status::Ok();
+}
+
+Status RowsetMerge::Pick(Cursor& cursor) {
+  const bool full = picked_.size() >= kPiece;
+  if (full) {
+    const bool new_key = keys_.empty() || keys_.back() != cursor.key();
+    RETURN_IF_ERROR(WritePiece());
+    // Versions of one key stay together, so that a key is in one output only.
+    if (writer_->bytes() >= options_.rowset_bytes() && new_key) RETURN_IF_ERROR(FinishOutput());
+  }
+  picked_.push_back({cursor.page_set(), cursor.row()});
+  if (table_.is_keyed()) keys_.push_back(cursor.key());
+  if (with_commits_) commits_.push_back(cursor.commit());
+  if (sources_.size() % kSampling == 0) samples_.push_back(given_);
+  sources_.push_back(static_cast<uint8_t>(cursor.input()));
+  ++given_[cursor.input()];
+  return cursor.Next();
+}
+
+Status RowsetMerge::WritePiece() {
+  if (picked_.empty()) return Status::Ok();
+  if (writer_ == nullptr) {
+    const RowsetId id = context_.next_rowset_id.fetch_add(1);
+    ASSIGN_OR_RETURN(writer_, RowsetWriter::Create(context_.fs, &context_.pool, context_.RowsetPath(table_.id(), id),
+                                                   {.schema = schema_,
+                                                    .options = options_,
+                                                    .key = key_,
+                                                    .id = id,
+                                                    .tablet = tablet_,
+                                                    .with_commits = with_commits_}));
+  }
+  std::vector<GatheredColumn> columns(schema_.size());
+  std::vector<ColumnView> views(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    GatherColumn(i, &columns[i]);
+    views[i] = columns[i].View();
+  }
+  RETURN_IF_ERROR(writer_->Append(views, picked_.size(), keys_, commits_));
+  picked_.clear();
+  keys_.clear();
+  commits_.clear();
+  // The pages that cursors stand on are needed for the next piece.
+  std::vector<PageSet> kept;
+  for (const auto& cursor : cursors_) {
+    if (cursor->at_end() || cursor->page_set() >= pages_.size()) continue;
+    PageSet set = pages_[cursor->page_set()];
+    cursor->KeepPage(static_cast<uint32_t>(kept.size()));
+    kept.push_back(std::move(set));
+  }
+  pages_ = std::move(kept);
+  return Status::Ok();
+}
+
+void RowsetMerge::GatherColumn(size_t column, GatheredColumn* out) const {
+  const Field& field = schema_[column];
+  const Type& type = field.type;
+  out->Begin(type, picked_.size());
+  struct Source {
+    const uint8_t* values = nullptr;
+    const uint32_t* codes = nullptr;
+    const uint64_t* validity = nullptr;
+    bool one_value = false;  // every row has the first
+  };
+  std::vector<Source> sources;
+  std::vector<ByteBuffer> converted;
+  const uint64_t no_row = 0;
+  bool any_null = false;
+  for (const PageSet& set : pages_) {
+    const ColumnSource& from = mappings_[set.input][column];
+    Source& source = sources.emplace_back();
+    if (from.absent()) {
+      source.one_value = true;
+      source.values = converted.emplace_back(type.Width()).data();
+      FillDefault(field, 1, converted.back().data());
+      if (field.initial_default.is_null()) source.validity = &no_row;
+    } else {
+      const parquet::DecodedPage& page = *set.columns[from.position];
+      const void* values = page.is_dictionary() ? page.dictionary()->values() : page.values();
+      source = {static_cast<const uint8_t*>(values), page.is_dictionary() ? page.codes() : nullptr, page.validity()};
+      if (from.converted) {
+        source.values = converted.emplace_back(page.rows() * type.Width()).data();
+        WidenValues(from.type, type, values, page.rows(), converted.back().data());
+      }
+    }
+    any_null = any_null || source.validity != nullptr;
+  }
+  VisitLayout(type, [&]<typename T>(T) {
+    T* const to = reinterpret_cast<T*>(out->values());
+    for (size_t i = 0; i < picked_.size(); ++i) {
+      const Source& source = sources[picked_[i].page];
+      const uint32_t row = source.one_value ? 0 : picked_[i].row;
+      to[i] = reinterpret_cast<const T*>(source.values)[source.codes != nullptr ? source.codes[row] : row];
+    }
+  });
+  for (size_t i = 0; any_null && i < picked_.size(); ++i) {
+    const Source& source = sources[picked_[i].page];
+    const uint64_t* validity = source.validity;
+    const uint32_t row = source.one_value ? 0 : picked_[i].row;
+    if (validity != nullptr && (validity[row / 64] >> (row % 64) & 1) == 0) out->SetNull(i);
+  }
+}
+
+Status RowsetMerge::FinishOutput() {
+  if (writer_ == nullptr) return Status::Ok();
+  ASSIGN_OR_RETURN(RowsetInfo info, writer_->Finish());
+  if (!with_commits_) info.min_commit = info.max_commit = max_commit_;
+  if (!table_.is_keyed()) info.order = inputs_[0]->info().order;
+  context_.metrics.compacted_bytes.fetch_add(info.bytes, std::memory_order_relaxed);
+  output_ends_.push_back((output_ends_.empty() ? 0 : output_ends_.back()) + info.rows);
+  outputs_.push_back(std::make_shared<Rowset>(context_.fs, writer_->path(), std::move(info), &context_.cache));
+  outputs_.back()->MarkObsolete();  // until they are published
+  writer_ = nullptr;
+  return Status::Ok();
+}
+
+std::optional<RowsetMerge::Place> RowsetMerge::PlaceOf(uint32_t input, uint32_t position) const {
+  uint32_t rank = position;  // among the rows that the input gave
+  if (dropped_[input] != nullptr) {
+    if (dropped_[input]->Contains(position)) return std::nullopt;
+    rank -= static_cast<uint32_t>(dropped_[input]->CountRange(0, position));
+  }
+  const auto behind = std::upper_bound(samples_.begin(), samples_.end(), rank,
+                                       [&](uint32_t wanted, const auto& sample) { return wanted < sample[input]; });
+  const auto sample = std::prev(behind);
+  size_t row = static_cast<size_t>(sample - samples_.begin()) * kSampling;
+  for (uint32_t given = (*sample)[input];; ++row) {
+    if (sources_[row] == input && given++ == rank) break;
+  }
+  const auto output =
+      static_cast<size_t>(std::upper_bound(output_ends_.begin(), output_ends_.end(), row) - output_ends_.begin());
+  const uint64_t begin = output == 0 ? 0 : output_ends_[output - 1];
+  return Place{static_cast<uint32_t>(output), static_cast<uint32_t>(row - begin)};
+}
+
+}  // namespace petalite::store
