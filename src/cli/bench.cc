@@ -174,6 +174,8 @@ void AddBench(CLI::App& app, CommonOptions& common, Run* run) {
   AddBenchLookup(*command, run);
   AddBenchFilter(*command, run);
   AddBenchScan(*command, run);
+  AddBenchInsert(*command, run);
+  AddBenchRecovery(*command, run);
 }
 
 }  // namespace petalite::cli
