@@ -8,6 +8,7 @@
 #include "column/column_vector.h"
 #include "column/key_encoding.h"
 #include "store/check_values.h"
+#include "store/key_prefix.h"
 #include "store/lookup.h"
 #include "store/rowset_writer.h"
 #include "store/staged_table.h"
@@ -224,9 +225,7 @@ class KeyedAppender : public TableAppender {
     };
     std::vector<Entry> entries(keys_.size());
     for (uint32_t i = 0; i < keys_.size(); ++i) {
-      uint64_t prefix = 0;
-      std::memcpy(&prefix, keys_[i].data(), std::min<size_t>(8, keys_[i].size()));
-      entries[i] = {__builtin_bswap64(prefix), i};
+      entries[i] = {KeyPrefix(keys_[i]), i};
     }
     std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
       if (a.prefix != b.prefix) return a.prefix < b.prefix;

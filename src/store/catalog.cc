@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sqlite3.h>
 
+#include "store/catalog_changes.h"
 #include "store/records.h"
 #include "store/sqlite_statement.h"
 #include "store/sqlite_vfs.h"
@@ -342,15 +343,9 @@ class DifferenceWriter {
   }
 
   Status WriteViews(const Version& before, const Version& after) {
-    const auto find = [](const Version& version, const TableName& name) -> const View* {
-      const SchemaVersion* schema = version.FindSchema(name.schema);
-      if (schema == nullptr) return nullptr;
-      const auto found = schema->views.find(name.table);
-      return found == schema->views.end() ? nullptr : &found->second;
-    };
     for (const auto& [_, schema] : before.schemas) {
       for (const auto& [_, view] : schema.views) {
-        const View* now = find(after, view.name);
+        const View* now = FindView(after, view.name);
         if (now != nullptr && now->sql == view.sql) continue;
         RETURN_IF_ERROR(Statement("DELETE FROM views WHERE schema_name = ? AND name = ?")
                             .BindText(view.name.schema)
@@ -360,7 +355,7 @@ class DifferenceWriter {
     }
     for (const auto& [_, schema] : after.schemas) {
       for (const auto& [_, view] : schema.views) {
-        const View* then = find(before, view.name);
+        const View* then = FindView(before, view.name);
         if (then != nullptr && then->sql == view.sql) continue;
         RETURN_IF_ERROR(Statement("INSERT INTO views VALUES (?, ?, ?)")
                             .BindText(view.name.schema)

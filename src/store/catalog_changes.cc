@@ -15,20 +15,14 @@ CatalogChange PutTable(const Table& table) {
 }
 
 void CompareViews(const Version& before, const Version& after, std::vector<CatalogChange>* changes) {
-  const auto find = [](const Version& version, const TableName& name) -> const View* {
-    const SchemaVersion* schema = version.FindSchema(name.schema);
-    if (schema == nullptr) return nullptr;
-    const auto found = schema->views.find(name.table);
-    return found == schema->views.end() ? nullptr : &found->second;
-  };
   for (const auto& [_, schema] : before.schemas) {
     for (const auto& [_, view] : schema.views) {
-      if (find(after, view.name) == nullptr) changes->push_back({.kind = Kind::kDropView, .name = view.name});
+      if (FindView(after, view.name) == nullptr) changes->push_back({.kind = Kind::kDropView, .name = view.name});
     }
   }
   for (const auto& [_, schema] : after.schemas) {
     for (const auto& [_, view] : schema.views) {
-      const View* then = find(before, view.name);
+      const View* then = FindView(before, view.name);
       if (then != nullptr && then->sql == view.sql) continue;
       CatalogChange change{.kind = Kind::kPutView, .name = view.name};
       change.sql = view.sql;
@@ -46,6 +40,13 @@ Result<std::shared_ptr<const Table>> MakeTable(const CatalogChange& change,
 }
 
 }  // namespace
+
+const View* FindView(const Version& version, const TableName& name) {
+  const SchemaVersion* schema = version.FindSchema(name.schema);
+  if (schema == nullptr) return nullptr;
+  const auto found = schema->views.find(name.table);
+  return found == schema->views.end() ? nullptr : &found->second;
+}
 
 std::vector<CatalogChange> DifferenceBetween(const Version& before, const Version& after) {
   std::vector<CatalogChange> changes;

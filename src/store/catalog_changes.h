@@ -10,6 +10,9 @@
 
 namespace petalite::store {
 
+// Null if there is none.
+const View* FindView(const Version& version, const TableName& name);
+
 std::vector<CatalogChange> DifferenceBetween(const Version& before, const Version& after);
 
 // Makes the tablets of a table that is new.

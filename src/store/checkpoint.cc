@@ -1,21 +1,16 @@
 // Database's checkpoints: the catalog is brought to what the log says, so that the log can go.
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "base/log.h"
 #include "store/catalog_changes.h"
+#include "store/clock.h"
 #include "store/database.h"
 #include "store/puffin.h"
 
 namespace petalite::store {
 namespace {
-
-int64_t Now() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 // A settled death costs a copy of what stays young: worth it once a good part goes.
 bool IsWorthSettling(const DeleteLog& deletes, uint64_t horizon) {
@@ -39,7 +34,7 @@ std::set<std::string> PuffinPaths(const StoreContext& context, const CatalogImag
 
 Status Database::Checkpoint() {
   const std::lock_guard lock(checkpoint_mutex_);
-  const uint64_t horizon = snapshots_.Advance(Now(), log_->visible());
+  const uint64_t horizon = snapshots_.Advance(NowMicros(), log_->visible());
   ForgetVersions(std::min(horizon, OldestInMemory()));
   std::vector<std::shared_ptr<Rowset>> retired = context_.retired.Take();
   auto image = MakeImage(horizon);

@@ -1,8 +1,9 @@
 #include "store/commit_log.h"
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
+
+#include "store/clock.h"
 
 namespace petalite::store {
 
@@ -12,10 +13,7 @@ CommitLog::CommitLog(std::unique_ptr<Wal> wal, uint64_t visible)
 Result<CommitLog::Ticket> CommitLog::Append(std::span<const Bytes> body, OnVisible on_visible) {
   const std::lock_guard append_lock(append_mutex_);
   const uint64_t commit = last_.load(std::memory_order_relaxed) + 1;
-  const int64_t now =
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
-          .count();
-  const int64_t time = std::max(now, last_time_.load(std::memory_order_relaxed));
+  const int64_t time = std::max(NowMicros(), last_time_.load(std::memory_order_relaxed));
   ByteBuffer header;
   AppendLe<uint64_t>(header, commit);
   AppendLe<int64_t>(header, time);

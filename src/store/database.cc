@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "store/catalog_changes.h"
+#include "store/clock.h"
 #include "store/commit_changes.h"
 #include "store/compaction.h"
 #include "store/flush.h"
@@ -71,11 +72,6 @@ Result<std::unique_ptr<FileLock>> LockWithin(FileSystem& fs, const std::string& 
 }
 
 size_t Default(size_t given, size_t otherwise) { return given != 0 ? given : otherwise; }
-
-int64_t Now() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 // The limits that were not given, from the one that was, or from the machine.
 DatabaseOptions Resolved(DatabaseOptions options) {
@@ -164,7 +160,7 @@ Status Database::OpenCatalog(bool exists) {
   ASSIGN_OR_RETURN(image_, catalog_->Load());
   snapshots_.RestoreHorizon(image_.horizon);
   for (const CommitTime& each : image_.times) snapshots_.Note(each);
-  if (image_.times.empty()) snapshots_.Note({image_.commit, Now()});
+  if (image_.times.empty()) snapshots_.Note({image_.commit, NowMicros()});
   Recovery recovery(context_);
   RETURN_IF_ERROR(recovery.Restore(image_));
   const WalOptions wal_options{.segment_bytes = options_.wal_segment_bytes,

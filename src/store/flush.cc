@@ -5,6 +5,7 @@
 #include <boost/sort/spreadsort/integer_sort.hpp>
 
 #include "store/commit_log.h"
+#include "store/key_prefix.h"
 #include "store/records.h"
 #include "store/row_gather.h"
 #include "store/snapshots.h"
@@ -16,12 +17,6 @@ struct SortEntry {
   uint64_t prefix;  // the key's first eight bytes, as a number that orders like them
   uint32_t row;
 };
-
-uint64_t PrefixOf(std::string_view key) {
-  uint64_t prefix = 0;
-  std::memcpy(&prefix, key.data(), std::min<size_t>(8, key.size()));
-  return __builtin_bswap64(prefix);
-}
 
 // One memrowset on its way to disk.
 class MemRowsetFlush {
@@ -127,7 +122,7 @@ std::vector<uint32_t> SortedRows(const MemRowset& mem, uint64_t horizon) {
   const bool any_dead = mem.deaths() != 0;
   for (uint32_t row = 0; row < count; ++row) {
     if (any_dead && mem.DiedAt(row) <= horizon) continue;
-    entries.push_back({PrefixOf(mem.KeyOf(row)), row});
+    entries.push_back({KeyPrefix(mem.KeyOf(row)), row});
   }
   // By radix, then what is left to tell where prefixes are equal.
   boost::sort::spreadsort::integer_sort(

@@ -40,6 +40,22 @@ void CopyValues(const ColumnView& view, size_t from, size_t count, T* to) {
   for (size_t i = 0; i < count; ++i) to[i] = view.Value<T>(from + i);
 }
 
+// The first index of [0, size) for which `is` says false, which it then does for all behind it.
+template <typename Is>
+size_t FirstNot(size_t size, Is&& is) {
+  size_t low = 0;
+  size_t high = size;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (is(middle)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 }  // namespace
 
 struct MemRowset::Block {
@@ -205,31 +221,12 @@ void MemRowset::ChargeTo(std::atomic<size_t>* account) {
 }
 
 uint32_t MemRowset::RowsAt(uint64_t commit) const {
-  size_t low = 0;
-  size_t high = runs_.size();
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (runs_[middle].commit <= commit) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low == 0 ? 0 : runs_[low - 1].end;
+  const size_t run = FirstNot(runs_.size(), [&](size_t i) { return runs_[i].commit <= commit; });
+  return run == 0 ? 0 : runs_[run - 1].end;
 }
 
 uint64_t MemRowset::BornAt(uint32_t row) const {
-  size_t low = 0;
-  size_t high = runs_.size();
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (runs_[middle].end <= row) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return runs_[low].commit;
+  return runs_[FirstNot(runs_.size(), [&](size_t i) { return runs_[i].end <= row; })].commit;
 }
 
 std::vector<uint64_t> MemRowset::Births() const {
@@ -256,17 +253,7 @@ uint64_t MemRowset::DiedAt(uint32_t row) const {
 }
 
 uint64_t MemRowset::DeathsAt(uint64_t commit) const {
-  size_t low = 0;
-  size_t high = death_order_.size();
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (DiedAt(death_order_[middle]) <= commit) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return FirstNot(death_order_.size(), [&](size_t i) { return DiedAt(death_order_[i]) <= commit; });
 }
 
 std::vector<Death> MemRowset::DeathsFrom(uint64_t from) const {

@@ -2,19 +2,13 @@
 
 #include <algorithm>
 
-#include "store/lookup.h"
+#include "store/key_prefix.h"
 
 namespace petalite::store {
 namespace {
 
 constexpr size_t kPiece = 98304;    // rows gathered at a time
 constexpr size_t kSampling = 4096;  // rows between two counts of what each input has given
-
-uint64_t PrefixOf(std::string_view key) {
-  uint64_t prefix = 0;
-  std::memcpy(&prefix, key.data(), std::min<size_t>(8, key.size()));
-  return __builtin_bswap64(prefix);
-}
 
 }  // namespace
 
@@ -92,7 +86,7 @@ class RowsetMerge::Cursor {
     row_ = live_[next_live_];
     if (keys_ == nullptr) return;
     key_ = (*keys_)[row_];
-    prefix_ = PrefixOf(key_);
+    prefix_ = KeyPrefix(key_);
   }
 
   RowsetMerge& merge_;
