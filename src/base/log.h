@@ -1,21 +1,15 @@
-// The log. The library says what happened to a sink that its user sets; the default sink drops
-// everything below kWarn and writes the rest to standard error. Thread-safe.
+// What the core logs with; the sink and the level are its user's (petalite/log.h). Thread-safe.
 
 #pragma once
 
-#include <functional>
 #include <string_view>
 
 #include <fmt/core.h>
 
+#include "petalite/log.h"
+
 namespace petalite {
 
-enum class LogLevel { kDebug = 0, kInfo = 1, kWarn = 2, kError = 3, kOff = 4 };
-
-using LogSink = std::function<void(LogLevel, std::string_view message)>;
-
-void SetLogSink(LogSink sink);  // null restores the default sink
-void SetLogLevel(LogLevel level);
 LogLevel CurrentLogLevel();
 void LogMessage(LogLevel level, std::string_view message);
 

@@ -19,11 +19,11 @@ struct Options {
   bool json = false;
 };
 
-const store::TableName kTable = {"main", "t"};
+const TableName kTable = {"main", "t"};
 
 Status Create(store::Database& database) {
   const auto transaction = database.Begin();
-  store::TableDefinition definition{.name = kTable, .key = {"k"}};
+  TableDefinition definition{.name = kTable, .key = {"k"}};
   definition.schema.fields = {{.name = "k", .type = Type::Of(TypeId::kInt64)},
                               {.name = "v", .type = Type::Of(TypeId::kString)}};
   RETURN_IF_ERROR(transaction->CreateTable(definition).status());
@@ -39,7 +39,7 @@ Status Write(store::Database& database, uint64_t begin, uint64_t count) {
     keys[i] = Remix(begin + i + 1);
     strings.emplace_back(texts[i]);
   }
-  store::WriteBatch batch{.op = store::WriteOp::kInsert, .rows = count};
+  WriteBatch batch{.op = WriteOp::kInsert, .rows = count};
   batch.columns = {{.values = keys.data(), .size = count}, {.values = strings.data(), .size = count}};
   return database.Write(kTable, batch).status();
 }
@@ -66,7 +66,7 @@ Status BenchReplay(const Options& options, Report* report) {
   store::DatabaseOptions database_options;
   database_options.write_bytes = size_t{8} << 30;  // nothing is flushed
   database_options.background = false;
-  database_options.durability = store::Durability::kNone;
+  database_options.durability = Durability::kNone;
   database_options.create = true;
   const std::string path = folder.path() + "/db";
   const std::string copy = folder.path() + "/copy";

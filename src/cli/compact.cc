@@ -19,7 +19,7 @@ struct Size {
   uint64_t bytes = 0;
 };
 
-Size SizeOf(const store::Database& database, const store::TableName& name) {
+Size SizeOf(const store::Database& database, const TableName& name) {
   const auto snapshot = database.CurrentSnapshot();
   const auto table = snapshot->version().FindTable(name);
   if (table == nullptr) return {};
@@ -33,9 +33,9 @@ Status RunCompact(const Options& options, const CommonOptions& common) {
   opened.background = false;  // everything that is due is done here
   ASSIGN_OR_RETURN(const auto database, store::Database::Open(options.database, opened));
   const auto version = database->Current();
-  std::vector<store::TableName> names;
+  std::vector<TableName> names;
   if (!options.table.empty()) {
-    const store::TableName name = ParseTableName(options.table);
+    const TableName name = ParseTableName(options.table);
     const auto table = version->FindTable(name);
     if (table == nullptr) return store::NoSuchTable(*version, name).WithContext(options.database);
     names.push_back(table->name());
@@ -43,7 +43,7 @@ Status RunCompact(const Options& options, const CommonOptions& common) {
     for (const auto& [_, table] : version->TablesById()) names.push_back(table->name());
   }
   const bool terminal = isatty(STDERR_FILENO) != 0;
-  for (const store::TableName& name : names) {
+  for (const TableName& name : names) {
     if (terminal) fmt::print(stderr, "\r\033[K{}", name.ToString());
     // What is in memory counts as neither; it is flushed first.
     RETURN_IF_ERROR(database->Flush(name));

@@ -114,7 +114,7 @@ Result<int> RunGet(const Options& options, const CommonOptions& common) {
   opened.read_only = true;
   ASSIGN_OR_RETURN(const auto database, store::Database::Open(options.database, opened));
   const auto snapshot = database->CurrentSnapshot();
-  const store::TableName name = ParseTableName(options.table);
+  const TableName name = ParseTableName(options.table);
   const auto table = snapshot->version().FindTable(name);
   if (table == nullptr) return NotFound("{}: there is no table '{}'", options.database, name.ToString());
   if (!table->is_keyed()) {

@@ -104,7 +104,7 @@ class Importer {
  public:
   Importer(Engine& engine, const Options& options, std::string relation, bool typed)
       : engine_(engine), options_(options), relation_(std::move(relation)), typed_(typed) {
-    const store::TableName name = ParseTableName(options.table);
+    const TableName name = ParseTableName(options.table);
     table_ = QuoteName(name.schema) + "." + QuoteName(name.table);
     schema_ = name.schema;
   }

@@ -2,7 +2,7 @@
 
 namespace petalite::cli {
 
-store::TableName ParseTableName(std::string_view text) {
+TableName ParseTableName(std::string_view text) {
   std::vector<std::string> parts(1);
   bool quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -10,6 +10,6 @@ namespace petalite::cli {
 
 // "orders", "sales.orders", or with SQL's quotes where a name has dots or quotes: "odd.name"."with ""quotes""". Without
 // a schema it is main.
-store::TableName ParseTableName(std::string_view text);
+TableName ParseTableName(std::string_view text);
 
 }  // namespace petalite::cli

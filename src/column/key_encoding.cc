@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/bytes.h"
+#include "column/types.h"
 
 namespace petalite {
 namespace {

@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "column/column_view.h"
-#include "column/schema.h"
-#include "column/value.h"
+#include "petalite/column_view.h"
+#include "petalite/schema.h"
+#include "petalite/value.h"
 
 namespace petalite {
 

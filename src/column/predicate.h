@@ -1,39 +1,11 @@
-// A condition on one column, as far as pruning can use it: a conservative tree. Whatever a query
-// engine cannot express here it leaves out (kAlways), because pruning may keep too much and must
-// never drop a row.
+// What a condition on one column (petalite/predicate.h) says of a piece of it, for pruning: whatever a query engine
+// cannot express as a Predicate it leaves out (kAlways), because pruning may keep too much and must never drop a row.
 
 #pragma once
 
-#include <vector>
-
-#include "column/value.h"
+#include "petalite/predicate.h"
 
 namespace petalite {
-
-enum class PredicateKind : uint8_t {
-  kAlways,  // says nothing
-  kEqual,   // column = values[0]; the comparisons are false for nulls
-  kNotEqual,
-  kLess,
-  kLessEqual,
-  kGreater,
-  kGreaterEqual,
-  kIn,  // column = any of values
-  kIsNull,
-  kIsNotNull,
-  kAnd,  // of children
-  kOr,
-};
-
-// Constants have the column's type and are not null; order is that of Value::Compare (NaN
-// greatest).
-struct Predicate {
-  PredicateKind kind = PredicateKind::kAlways;
-  std::vector<Value> values;
-  std::vector<Predicate> children;
-
-  static Predicate Compare(PredicateKind kind, Value value) { return {kind, {std::move(value)}, {}}; }
-};
 
 // What is known of the values of a column in some piece of it (a file, a row group, a page).
 struct ZoneMap {

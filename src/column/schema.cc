@@ -1,4 +1,4 @@
-#include "column/schema.h"
+#include "petalite/schema.h"
 
 #include <algorithm>
 

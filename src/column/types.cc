@@ -1,5 +1,6 @@
 #include "column/types.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -56,8 +57,15 @@ std::string Type::ToString() const {
   for (const NamedType& named : kNamedTypes) {
     if (named.type == *this) return std::string(named.name);
   }
-  CHECK(false && "a type without a name");
-  return {};
+  return "no type";
+}
+
+bool Type::IsValid() const {
+  if (id == TypeId::kDecimal) {
+    return precision >= 1 && precision <= 38 && scale <= precision && unit == TimeUnit::kMicro;
+  }
+  return std::any_of(kNamedTypes.begin(), kNamedTypes.end(),
+                     [&](const NamedType& named) { return named.type == *this; });
 }
 
 Result<Type> Type::Parse(std::string_view text) {

@@ -1,10 +1,12 @@
-#include "column/value.h"
+#include "petalite/value.h"
 
 #include <charconv>
 #include <limits>
 
 #include "base/bytes.h"
+#include "base/utf8.h"
 #include "column/calendar.h"
+#include "column/types.h"
 
 namespace petalite {
 namespace {
@@ -153,7 +155,44 @@ struct SlotWriter {
   }
 };
 
+bool FitsDecimal(const Type& type, int128_t unscaled) {
+  int128_t limit = 1;
+  for (int i = 0; i < type.precision; ++i) limit *= 10;
+  return unscaled > -limit && unscaled < limit;
+}
+
+struct FitsLayout {
+  const Type& type;
+  const Value::Storage& storage;
+
+  bool operator()(float) const { return std::holds_alternative<double>(storage); }
+  bool operator()(double) const { return std::holds_alternative<double>(storage); }
+  bool operator()(Interval) const { return std::holds_alternative<Interval>(storage); }
+  bool operator()(Int128) const {
+    const auto* number = std::get_if<Int128>(&storage);
+    return number != nullptr && (type.id != TypeId::kDecimal || FitsDecimal(type, ToNative(*number)));
+  }
+  bool operator()(StringRef) const {
+    const auto* text = std::get_if<std::string>(&storage);
+    return text != nullptr && (!type.IsUtf8() || Utf8ValidPrefix(*text) == text->size());
+  }
+  template <typename T>
+  bool operator()(T) const {
+    if (IsUnsigned(type)) {
+      const auto* number = std::get_if<uint64_t>(&storage);
+      return number != nullptr && *number <= (type.id == TypeId::kBool ? 1 : uint64_t{std::numeric_limits<T>::max()});
+    }
+    const auto* number = std::get_if<int64_t>(&storage);
+    if (number == nullptr) return false;
+    if (type.id == TypeId::kDecimal) return FitsDecimal(type, *number);
+    return *number >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
+           *number <= static_cast<int64_t>(std::numeric_limits<T>::max());
+  }
+};
+
 }  // namespace
+
+bool Value::Fits(const Type& type) const { return is_null() || VisitLayout(type, FitsLayout{type, storage_}); }
 
 Value Value::FromSlot(const Type& type, const void* slot) { return VisitLayout(type, SlotReader{type, slot}); }
 

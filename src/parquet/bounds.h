@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "column/value.h"
 #include "parquet/column_buffer.h"
 #include "parquet/dictionary_builder.h"
+#include "petalite/value.h"
 
 namespace petalite::parquet {
 

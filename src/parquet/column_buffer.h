@@ -12,9 +12,9 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "column/column_view.h"
-#include "column/schema.h"
 #include "parquet/metadata.h"
+#include "petalite/column_view.h"
+#include "petalite/schema.h"
 
 namespace petalite::parquet {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "column/column_view.h"
 #include "column/types.h"
+#include "petalite/column_view.h"
 
 namespace petalite::parquet {
 

@@ -16,9 +16,9 @@
 
 #include <vector>
 
-#include "column/schema.h"
-#include "column/value.h"
 #include "parquet/metadata.h"
+#include "petalite/schema.h"
+#include "petalite/value.h"
 
 namespace petalite::parquet {
 

@@ -20,9 +20,9 @@
 #include "base/thread_pool.h"
 #include "bloom/hyperloglog.h"
 #include "codec/codec.h"
-#include "column/column_view.h"
 #include "column/predicate.h"
-#include "column/schema.h"
+#include "petalite/column_view.h"
+#include "petalite/schema.h"
 
 namespace petalite::parquet {
 

@@ -153,7 +153,7 @@ optional_ptr<CatalogEntry> PetaliteSchema::CreateTable(duckdb::CatalogTransactio
                                                        duckdb::BoundCreateTableInfo& info) {
   auto& transaction = TransactionOf(catalog_transaction, catalog);
   auto& base = info.Base();
-  store::TableDefinition definition = ToDefinition(base);
+  TableDefinition definition = ToDefinition(base);
   definition.name.schema = name;
   const auto existing = transaction.version().FindTable(definition.name);
   if (existing != nullptr && base.on_conflict == duckdb::OnCreateConflict::IGNORE_ON_CONFLICT) {
@@ -170,7 +170,7 @@ optional_ptr<CatalogEntry> PetaliteSchema::CreateTable(duckdb::CatalogTransactio
 optional_ptr<CatalogEntry> PetaliteSchema::CreateView(duckdb::CatalogTransaction catalog_transaction,
                                                       duckdb::CreateViewInfo& info) {
   auto& transaction = TransactionOf(catalog_transaction, catalog);
-  const store::TableName view_name{name, info.view_name};
+  const TableName view_name{name, info.view_name};
   const store::SchemaVersion* schema = transaction.version().FindSchema(name);
   const bool exists = schema != nullptr && schema->views.contains(info.view_name);
   if (!exists || info.on_conflict != duckdb::OnCreateConflict::IGNORE_ON_CONFLICT) {
@@ -187,7 +187,7 @@ optional_ptr<CatalogEntry> PetaliteSchema::CreateView(duckdb::CatalogTransaction
 
 void PetaliteSchema::DropEntry(duckdb::ClientContext& context, duckdb::DropInfo& info) {
   auto& transaction = PetaliteTransaction::Get(context, catalog);
-  const store::TableName entry{name, info.name};
+  const TableName entry{name, info.name};
   if (info.type == CatalogType::VIEW_ENTRY) return ThrowIfError(transaction.Write().DropView(entry));
   if (info.type == CatalogType::TABLE_ENTRY) return ThrowIfError(transaction.Write().DropTable(entry));
   ThrowUnsupported("such entries");
@@ -208,7 +208,7 @@ void PetaliteSchema::Alter(duckdb::CatalogTransaction catalog_transaction, duckd
   auto& transaction = TransactionOf(catalog_transaction, catalog);
   if (info.type != duckdb::AlterType::ALTER_TABLE) ThrowUnsupported("such ALTER");
   auto& alter = info.Cast<duckdb::AlterTableInfo>();
-  const store::TableName table{name, info.name};
+  const TableName table{name, info.name};
   switch (alter.alter_table_type) {
     case duckdb::AlterTableType::RENAME_TABLE:
       return ThrowIfError(transaction.Write().RenameTable(table, alter.Cast<duckdb::RenameTableInfo>().new_table_name));

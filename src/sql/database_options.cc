@@ -68,11 +68,11 @@ Status SetDurability(const std::string& name, const std::string& value, store::D
   constexpr std::string_view kInterval = "async:";
   constexpr uint64_t kLongest = 3'600'000;
   if (SameName(value, "sync")) {
-    options->durability = store::Durability::kSync;
+    options->durability = Durability::kSync;
   } else if (SameName(value, "none")) {
-    options->durability = store::Durability::kNone;
+    options->durability = Durability::kNone;
   } else if (SameName(value, "async")) {
-    options->durability = store::Durability::kAsync;
+    options->durability = Durability::kAsync;
   } else {
     std::optional<uint64_t> interval;
     if (value.size() > kInterval.size() && SameName(value.substr(0, kInterval.size()), kInterval)) {
@@ -82,7 +82,7 @@ Status SetDurability(const std::string& name, const std::string& value, store::D
       return InvalidArgument("option '{}': '{}' is none of sync, async, async:<milliseconds, 1 to {}>, none", name,
                              value, kLongest);
     }
-    options->durability = store::Durability::kAsync;
+    options->durability = Durability::kAsync;
     options->async_interval_ms = static_cast<uint32_t>(*interval);
   }
   return Status::Ok();

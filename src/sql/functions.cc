@@ -345,7 +345,7 @@ duckdb::unique_ptr<duckdb::FunctionData> BindSnapshots(ClientContext& context, d
 
 // CALL petalite_flush and petalite_compact ------------------------------------------------------------------------
 
-using Job = Status (*)(store::Database& database, const std::optional<store::TableName>& table);
+using Job = Status (*)(store::Database& database, const std::optional<TableName>& table);
 
 // A job on one table or, without a name, on every table of every database that can be written to.
 struct JobData : public duckdb::TableFunctionData {
@@ -359,7 +359,7 @@ struct JobState : public RowsState {
 };
 
 // What the tables are afterwards, whatever the statement's own transaction sees.
-void DescribeTables(const std::string& name, store::Database& database, const std::optional<store::TableName>& only,
+void DescribeTables(const std::string& name, store::Database& database, const std::optional<TableName>& only,
                     std::vector<std::vector<Value>>* rows) {
   const auto snapshot = database.CurrentSnapshot();
   for (const auto& [_, table] : snapshot->version().TablesById()) {
@@ -397,8 +397,7 @@ duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitJob(ClientContext&, duc
 void RunJob(ClientContext& context, duckdb::TableFunctionInput& input, duckdb::DataChunk& output) {
   const auto& data = input.bind_data->Cast<JobData>();
   auto& state = input.global_state->Cast<JobState>();
-  const auto run = [&](const std::string& name, store::Database& database,
-                       const std::optional<store::TableName>& table) {
+  const auto run = [&](const std::string& name, store::Database& database, const std::optional<TableName>& table) {
     ThrowIfError(data.job(database, table));
     DescribeTables(name, database, table, &state.rows);
   };
@@ -417,10 +416,8 @@ void RunJob(ClientContext& context, duckdb::TableFunctionInput& input, duckdb::D
   EmitChunk(state.rows, &state.next, output);
 }
 
-Status Flush(store::Database& database, const std::optional<store::TableName>& table) { return database.Flush(table); }
-Status Compact(store::Database& database, const std::optional<store::TableName>& table) {
-  return database.Compact(table);
-}
+Status Flush(store::Database& database, const std::optional<TableName>& table) { return database.Flush(table); }
+Status Compact(store::Database& database, const std::optional<TableName>& table) { return database.Compact(table); }
 
 template <Job kJob>
 duckdb::TableFunctionSet JobFunction(const char* name) {

@@ -41,9 +41,8 @@ std::vector<std::string> KeyColumns(const duckdb::CreateTableInfo& info, const d
 
 }  // namespace
 
-store::OptionList ToOptions(
-    const duckdb::case_insensitive_map_t<duckdb::unique_ptr<duckdb::ParsedExpression>>& options) {
-  store::OptionList list;
+OptionList ToOptions(const duckdb::case_insensitive_map_t<duckdb::unique_ptr<duckdb::ParsedExpression>>& options) {
+  OptionList list;
   for (const auto& [name, expression] : options) {
     if (expression->GetExpressionClass() == duckdb::ExpressionClass::CONSTANT) {
       list.emplace_back(name, expression->Cast<duckdb::ConstantExpression>().value.ToString());
@@ -56,8 +55,8 @@ store::OptionList ToOptions(
   return list;
 }
 
-store::TableDefinition ToDefinition(const duckdb::CreateTableInfo& info) {
-  store::TableDefinition definition;
+TableDefinition ToDefinition(const duckdb::CreateTableInfo& info) {
+  TableDefinition definition;
   definition.name = {info.schema, info.table};
   definition.schema = ToSchema(info);
   for (const auto& constraint : info.constraints) {

@@ -5,7 +5,7 @@
 #include "duckdb/common/types.hpp"
 #include "duckdb/common/types/value.hpp"
 
-#include "column/value.h"
+#include "petalite/value.h"
 
 namespace petalite::sql {
 

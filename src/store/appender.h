@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "column/column_view.h"
+#include "petalite/column_view.h"
 #include "store/transaction.h"
 
 namespace petalite::store {

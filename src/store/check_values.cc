@@ -1,6 +1,9 @@
 #include "store/check_values.h"
 
+#include <numeric>
+
 #include "base/utf8.h"
+#include "column/types.h"
 
 namespace petalite::store {
 namespace {
@@ -41,6 +44,14 @@ Status CheckUtf8(const Field& field, const ColumnView& view, uint64_t first) {
   return Status::Ok();
 }
 
+Status CheckBools(const Field& field, const ColumnView& view, uint64_t first) {
+  for (size_t i = 0; i < view.size; ++i) {
+    if (view.Value<uint8_t>(i) <= 1 || !view.IsValid(i)) continue;
+    return InvalidArgument("row {}, column '{}': a bool is 0 or 1", first + i, field.name);
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status CheckValues(const Field& field, const ColumnView& view, uint64_t first) {
@@ -49,8 +60,43 @@ Status CheckValues(const Field& field, const ColumnView& view, uint64_t first) {
       if (!view.IsValid(i)) return InvalidArgument("row {}: column '{}' must not be null", first + i, field.name);
     }
   }
+  if (field.type.id == TypeId::kBool) return CheckBools(field, view, first);
   if (field.type.id == TypeId::kDecimal) return CheckDecimals(field, view, first);
   return field.type.IsUtf8() ? CheckUtf8(field, view, first) : Status::Ok();
+}
+
+Result<std::vector<size_t>> GivenFields(const Schema& schema, const WriteBatch& batch) {
+  std::vector<size_t> fields = batch.fields;
+  for (const std::string& name : batch.names) {
+    const auto found = schema.Find(name);
+    if (!found.has_value()) return NotFound("there is no column '{}'", name);
+    fields.push_back(*found);
+  }
+  if (fields.empty()) {
+    fields.resize(schema.size());
+    std::iota(fields.begin(), fields.end(), 0);
+  }
+  if (fields.size() != batch.columns.size()) {
+    return InvalidArgument("{} columns given where {} are expected", batch.columns.size(), fields.size());
+  }
+  if (!batch.types.empty() && batch.types.size() != fields.size()) {
+    return InvalidArgument("{} types given for {} columns", batch.types.size(), fields.size());
+  }
+  std::vector<bool> given(schema.size());
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i] >= schema.size()) return InvalidArgument("there is no column {}", fields[i]);
+    const Field& field = schema[fields[i]];
+    if (given[fields[i]]) return InvalidArgument("column '{}' is given twice", field.name);
+    given[fields[i]] = true;
+    if (!batch.types.empty() && batch.types[i] != field.type) {
+      return InvalidArgument("column '{}' is {}, and the values given are {}", field.name, field.type.ToString(),
+                             batch.types[i].ToString());
+    }
+    if (batch.columns[i].size != batch.rows) {
+      return InvalidArgument("column '{}' has {} rows, the batch {}", field.name, batch.columns[i].size, batch.rows);
+    }
+  }
+  return fields;
 }
 
 }  // namespace petalite::store

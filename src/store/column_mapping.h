@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "column/column_view.h"
-#include "column/schema.h"
+#include "petalite/column_view.h"
+#include "petalite/schema.h"
 
 namespace petalite::store {
 

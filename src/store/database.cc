@@ -234,8 +234,7 @@ Status Database::CheckWritable() const {
   return Status::Ok();
 }
 
-Result<Database::Written> Database::Write(const TableName& name, const WriteBatch& batch,
-                                          std::vector<RowOutcome>* outcomes) {
+Result<Written> Database::Write(const TableName& name, const WriteBatch& batch, std::vector<RowOutcome>* outcomes) {
   RETURN_IF_ERROR(CheckWritable());
   for (int attempt = 0;; ++attempt) {
     const auto table = Current()->FindTable(name);

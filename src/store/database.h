@@ -15,14 +15,14 @@
 
 #include "base/file_system.h"
 #include "base/thread_pool.h"
-#include "column/column_view.h"
+#include "petalite/column_view.h"
+#include "petalite/write_batch.h"
 #include "store/catalog.h"
 #include "store/commit_log.h"
 #include "store/page_cache.h"
 #include "store/snapshot.h"
 #include "store/store_context.h"
 #include "store/tablet.h"
-#include "store/write_batch.h"
 
 namespace petalite::store {
 
@@ -81,10 +81,6 @@ class Database {
   std::unique_ptr<Transaction> Begin(std::shared_ptr<const Snapshot> base = nullptr);
 
   // One batch as a transaction of its own. `outcomes`, if given, gets one per row.
-  struct Written {
-    uint64_t commit = 0;  // 0 if nothing had to be changed
-    WriteCounts counts;
-  };
   Result<Written> Write(const TableName& table, const WriteBatch& batch, std::vector<RowOutcome>* outcomes = nullptr);
 
   // Writes what a table, or every table, has in memory to rowsets, and a checkpoint.

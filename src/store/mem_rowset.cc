@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "column/types.h"
+
 namespace petalite::store {
 namespace {
 

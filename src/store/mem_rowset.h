@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/append_only_vector.h"
-#include "column/column_view.h"
-#include "column/schema.h"
+#include "petalite/column_view.h"
+#include "petalite/schema.h"
 #include "store/delete_log.h"
 #include "store/row_index.h"
 

@@ -10,16 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "column/schema.h"
 #include "parquet/writer.h"
+#include "petalite/table.h"
 
 namespace petalite::store {
 
 inline constexpr double kDefaultBloomFpp = 0.01;
 inline constexpr double kDefaultKeyBloomFpp = 0.0001;
-
-// One "name = value" as a user gave it.
-using OptionList = std::vector<std::pair<std::string, std::string>>;
 
 // Splits one command-line string, "codec=lz4; l_comment=zstd:3" or "bloom_fpp=0.001": everything behind the first
 // "=" belongs to the option. An error where there is none.

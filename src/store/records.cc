@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "column/types.h"
+
 namespace petalite::store {
 namespace {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "column/column_view.h"
-#include "column/schema.h"
+#include "petalite/column_view.h"
+#include "petalite/schema.h"
 #include "store/delete_log.h"
 #include "store/mem_rowset.h"
 #include "store/rowset.h"

@@ -1,5 +1,7 @@
 #include "store/row_gather.h"
 
+#include "column/types.h"
+
 namespace petalite::store {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "column/types.h"
 #include "store/key_prefix.h"
 
 namespace petalite::store {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "column/value.h"
+#include "petalite/value.h"
 
 namespace petalite::store {
 namespace {

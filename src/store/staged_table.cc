@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "store/check_values.h"
 #include "store/flush.h"
 #include "store/lookup.h"
 #include "store/tablet.h"
@@ -140,13 +141,14 @@ Result<WriteCounts> StagedTable::UpdateRows(const TableView& view, std::span<con
     return InvalidArgument("{} rows for {} positions", batch.rows, positions.size());
   }
   const Schema& schema = table_->schema();
+  ASSIGN_OR_RETURN(const std::vector<size_t> fields, GivenFields(schema, batch));
   std::vector<ColumnVector> columns;
   WriteBatch whole{.op = WriteOp::kInsert, .rows = batch.rows};
   for (size_t column = 0; column < schema.size(); ++column) {
     ColumnVector& values = columns.emplace_back(schema[column].type);
-    const auto given = std::find(batch.fields.begin(), batch.fields.end(), column);
-    if (given != batch.fields.end()) {
-      values.Append(batch.columns[static_cast<size_t>(given - batch.fields.begin())]);
+    const auto given = std::find(fields.begin(), fields.end(), column);
+    if (given != fields.end()) {
+      values.Append(batch.columns[static_cast<size_t>(given - fields.begin())]);
       continue;
     }
     for (const RowPosition& position : positions) {

@@ -11,9 +11,9 @@
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include "petalite/write_batch.h"
 #include "store/table_view.h"
 #include "store/table_writer.h"
-#include "store/write_batch.h"
 
 namespace petalite::store {
 

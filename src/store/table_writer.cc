@@ -27,26 +27,6 @@ bool WritesRows(WriteOp op) { return op != WriteOp::kDelete; }
 
 }  // namespace
 
-void WriteCounts::Count(RowOutcome outcome) {
-  switch (outcome) {
-    case RowOutcome::kInserted:
-      ++inserted;
-      return;
-    case RowOutcome::kUpdated:
-      ++updated;
-      return;
-    case RowOutcome::kDeleted:
-      ++deleted;
-      return;
-    case RowOutcome::kIgnored:
-      ++ignored;
-      return;
-    case RowOutcome::kAbsent:
-      ++absent;
-      return;
-  }
-}
-
 Result<std::unique_ptr<TableWriter>> TableWriter::Make(std::shared_ptr<const Table> table, const WriteBatch& batch) {
   std::unique_ptr<TableWriter> writer(new TableWriter(std::move(table), batch));
   const Status ready = writer->Init();
@@ -71,23 +51,10 @@ Status TableWriter::Init() {
 // Brings the given columns into the schema's order, and puts nulls where an insert gives none.
 Status TableWriter::ArrangeColumns() {
   const Schema& schema = table_->schema();
-  std::vector<size_t> fields = batch_.fields;
-  if (fields.empty()) {
-    fields.resize(schema.size());
-    std::iota(fields.begin(), fields.end(), 0);
-  }
-  if (fields.size() != batch_.columns.size()) {
-    return InvalidArgument("{} columns given where {} are expected", batch_.columns.size(), fields.size());
-  }
+  ASSIGN_OR_RETURN(const std::vector<size_t> fields, GivenFields(schema, batch_));
   columns_.resize(schema.size());
   given_.assign(schema.size(), false);
   for (size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i] >= schema.size()) return InvalidArgument("there is no column {}", fields[i]);
-    const Field& field = schema[fields[i]];
-    if (given_[fields[i]]) return InvalidArgument("column '{}' is given twice", field.name);
-    if (batch_.columns[i].size != batch_.rows) {
-      return InvalidArgument("column '{}' has {} rows, the batch {}", field.name, batch_.columns[i].size, batch_.rows);
-    }
     given_[fields[i]] = true;
     columns_[fields[i]] = batch_.columns[i];
   }

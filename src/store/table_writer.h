@@ -13,10 +13,10 @@
 
 #include "column/column_vector.h"
 #include "column/key_encoding.h"
+#include "petalite/write_batch.h"
 #include "store/key_resolver.h"
 #include "store/records.h"
 #include "store/tablet.h"
-#include "store/write_batch.h"
 
 namespace petalite::store {
 

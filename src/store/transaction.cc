@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "store/column_mapping.h"
 #include "store/staged_table.h"
 
@@ -41,11 +42,23 @@ bool IsKeyColumn(const Table& table, size_t column) {
   return std::find(table.key().begin(), table.key().end(), column) != table.key().end();
 }
 
+bool IsName(const std::string& name) { return !name.empty() && Utf8ValidPrefix(name) == name.size(); }
+
 Status CheckColumns(const TableName& name, const Schema& schema) {
   if (schema.fields.empty()) return InvalidArgument("table '{}' would have no columns", name.ToString());
   for (size_t i = 0; i < schema.size(); ++i) {
-    if (*schema.Find(schema[i].name) != i) {
-      return InvalidArgument("table '{}': there are two columns '{}'", name.ToString(), schema[i].name);
+    const Field& field = schema[i];
+    if (*schema.Find(field.name) != i) {
+      return InvalidArgument("table '{}': there are two columns '{}'", name.ToString(), field.name);
+    }
+    if (!IsName(field.name))
+      return InvalidArgument("table '{}': column {} needs a name, in UTF-8", name.ToString(), i + 1);
+    if (!field.type.IsValid()) {
+      return InvalidArgument("table '{}': column '{}' has no valid type", name.ToString(), field.name);
+    }
+    if (!field.initial_default.Fits(field.type)) {
+      return InvalidArgument("table '{}': the default of column '{}' is no value of type {}", name.ToString(),
+                             field.name, field.type.ToString());
     }
   }
   return Status::Ok();
@@ -79,6 +92,7 @@ void Transaction::PutTable(std::shared_ptr<const Table> table) {
 }
 
 Status Transaction::CreateSchema(const std::string& name) {
+  if (!IsName(name)) return InvalidArgument("a schema needs a name, in UTF-8");
   if (FindSchema(name) != nullptr) return AlreadyExists("schema '{}' exists already", name);
   view_->schemas[name].name = name;
   return Status::Ok();
@@ -103,6 +117,7 @@ Result<std::shared_ptr<const Table>> Transaction::CreateTable(const TableDefinit
   if (schema_version->views.contains(name.table)) {
     return AlreadyExists("'{}' exists already, as a view", name.ToString());
   }
+  if (!IsName(name.table)) return InvalidArgument("a table needs a name, in UTF-8");
   Schema schema = definition.schema;
   RETURN_IF_ERROR(CheckColumns(name, schema));
   for (size_t i = 0; i < schema.size(); ++i) schema.fields[i].field_id = static_cast<int32_t>(i + 1);
@@ -155,6 +170,7 @@ Status Transaction::AddColumn(const TableName& name, const Field& field) {
   Schema schema = table->schema();
   schema.fields.push_back(field);
   schema.fields.back().field_id = schema.next_field_id++;
+  RETURN_IF_ERROR(CheckColumns(name, schema));
   return PutColumns(*table, std::move(schema), table->options());
 }
 
@@ -181,6 +197,7 @@ Status Transaction::RenameColumn(const TableName& name, const std::string& from,
   }
   Schema schema = table->schema();
   schema.fields[position].name = to;
+  RETURN_IF_ERROR(CheckColumns(name, schema));
   TableOptions options = table->options();
   options.RenameColumn(from, to);
   return PutColumns(*table, std::move(schema), options);
@@ -223,6 +240,7 @@ Status Transaction::DropTable(const TableName& name) {
 
 Status Transaction::RenameTable(const TableName& from, const std::string& to) {
   ASSIGN_OR_RETURN(const auto table, GetTable(from));
+  if (!IsName(to)) return InvalidArgument("a table needs a name, in UTF-8");
   SchemaVersion& schema = *FindSchema(from.schema);
   if (schema.tables.contains(to) || schema.views.contains(to)) return AlreadyExists("'{}' exists already", to);
   schema.tables.erase(from.table);

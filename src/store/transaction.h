@@ -7,20 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "petalite/write_batch.h"
 #include "store/database.h"
-#include "store/write_batch.h"
 
 namespace petalite::store {
 
 class StagedTable;
 class TableAppender;
-
-struct TableDefinition {
-  TableName name;
-  Schema schema;                 // field ids 0: numbered from 1
-  std::vector<std::string> key;  // names of the primary key's columns; they become not null
-  OptionList options;
-};
 
 // Reads one snapshot, and its own changes. Destroyed without Commit, it leaves nothing behind. For one thread at a
 // time.

@@ -9,20 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "column/schema.h"
+#include "petalite/table.h"
 #include "store/options.h"
 
 namespace petalite::store {
 
 using TableId = uint64_t;
-
-struct TableName {
-  std::string schema;
-  std::string table;
-
-  bool operator==(const TableName&) const = default;
-  std::string ToString() const { return schema == "main" ? table : schema + "." + table; }
-};
 
 class Tablet;
 

@@ -25,17 +25,12 @@
 #include <thread>
 #include <vector>
 
+#include "petalite/database_options.h"
 #include "store/wal_files.h"
 #include "store/wal_scan.h"
 #include "store/wal_segment.h"
 
 namespace petalite::store {
-
-enum class Durability : uint8_t {
-  kSync = 1,   // WaitDurable returns when the record is on the disk
-  kAsync = 2,  // written and synced every async_interval_ms by the log's thread
-  kNone = 3,   // written by the log's thread; synced only when a segment is full or somebody calls Sync
-};
 
 struct WalOptions {
   uint64_t segment_bytes = 64 << 20;  // of a file; a longer record gets a file that fits

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/status.h"
 #include "test_seed.h"
 
 namespace petalite {

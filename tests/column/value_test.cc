@@ -1,4 +1,4 @@
-#include "column/value.h"
+#include "petalite/value.h"
 
 #include <cmath>
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "column/value.h"
 #include "parquet/reader.h"
+#include "petalite/value.h"
 
 namespace petalite::parquet {
 

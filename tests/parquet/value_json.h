@@ -9,7 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "column/value.h"
+#include "base/status.h"
+#include "petalite/value.h"
 
 namespace petalite::parquet {
 

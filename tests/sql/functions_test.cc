@@ -32,7 +32,7 @@ TEST_F(FunctionsTest, FlushMakesRowsetsOfWhatIsInMemory) {
   EXPECT_EQ(Query("SELECT table_name, rowsets, bytes > 0 FROM petalite_flush() ORDER BY ALL"), "t|1|true\nu|1|true\n");
   EXPECT_EQ(Query(tables), "t|1|2|0\nu|1|1|0\n");
   EXPECT_EQ(Query("SELECT row_count, dead_rows, min_key, max_key FROM petalite_rowsets('p.t')"), "2|0|(1)|(2)\n");
-  WriteRows("t", store::WriteOp::kDelete, {0}, "SELECT 2::BIGINT");
+  WriteRows("t", WriteOp::kDelete, {0}, "SELECT 2::BIGINT");
   EXPECT_EQ(Query("SELECT row_count, dead_rows FROM petalite_rowsets('p.t')"), "2|1\n");
   EXPECT_THAT(Error("CALL petalite_flush('p.none')"), HasSubstr("none"));
   EXPECT_THAT(Error("CALL petalite_flush(NULL)"), HasSubstr("NULL"));
@@ -85,7 +85,7 @@ TEST_F(FunctionsTest, OptionsOfAttachAreChecked) {
   Run("CREATE TABLE p.t AS SELECT 1 AS a");
   Reattach(", durability 'async:50', history_retention '90s', memory_limit '256MiB', cache_bytes 16000000, threads 2");
   const store::DatabaseOptions& options = database().options();
-  EXPECT_EQ(options.durability, store::Durability::kAsync);
+  EXPECT_EQ(options.durability, Durability::kAsync);
   EXPECT_EQ(options.async_interval_ms, 50u);
   EXPECT_EQ(options.history_retention_micros, 90'000'000);
   EXPECT_EQ(options.memory_limit, size_t{256} << 20);

@@ -119,7 +119,7 @@ class PropertyTest : public SqlTest {
     if (!keyed || random_() % 2 == 0) return;
     const std::string dead =
         "SELECT i FROM memory.t WHERE hash(i) % " + std::to_string(1 + random_() % 10) + " = 0 ORDER BY i";
-    WriteRows("t", store::WriteOp::kDelete, {0}, dead);
+    WriteRows("t", WriteOp::kDelete, {0}, dead);
     Run("DELETE FROM memory.t WHERE i IN (" + dead + ")");
   }
 

@@ -66,15 +66,14 @@ class SqlTest : public ::testing::Test {
   }
 
   // Writes a query's rows, which are the columns `fields` of a table of schema main, past SQL.
-  void WriteRows(const std::string& table, store::WriteOp op, const std::vector<size_t>& fields,
-                 const std::string& query) {
+  void WriteRows(const std::string& table, WriteOp op, const std::vector<size_t>& fields, const std::string& query) {
     auto result = connection_->Query(query);
     ASSERT_FALSE(result->HasError()) << query << "\n" << result->GetError();
     for (;;) {
       const auto chunk = result->Fetch();
       if (chunk == nullptr || chunk->size() == 0) return;
       std::vector<duckdb::UnifiedVectorFormat> formats(chunk->ColumnCount());
-      store::WriteBatch batch{.op = op, .fields = fields, .rows = chunk->size()};
+      WriteBatch batch{.op = op, .fields = fields, .rows = chunk->size()};
       for (duckdb::idx_t i = 0; i < chunk->ColumnCount(); ++i) {
         duckdb::UnifiedVectorFormat& format = formats[i];
         chunk->data[i].ToUnifiedFormat(chunk->size(), format);

@@ -30,9 +30,9 @@ TEST_F(TimeTravelTest, AVersionIsReadAsItWas) {
   Run("INSERT INTO p.t VALUES (1, 'a'), (2, 'b')");
   const std::string two = Commit();
   Run("CALL petalite_flush('p.t')");
-  WriteRows("t", store::WriteOp::kUpsert, {}, "SELECT 2::BIGINT, 'changed'");
+  WriteRows("t", WriteOp::kUpsert, {}, "SELECT 2::BIGINT, 'changed'");
   const std::string changed = Commit();
-  WriteRows("t", store::WriteOp::kDelete, {0}, "SELECT 1::BIGINT");
+  WriteRows("t", WriteOp::kDelete, {0}, "SELECT 1::BIGINT");
   Run("CALL petalite_flush('p.t')");
   const auto check = [&] {
     EXPECT_EQ(Query("SELECT count(*) FROM p.t AT (VERSION => " + empty + ")"), "0\n");

@@ -76,11 +76,11 @@ class ViewsTest : public SqlTest {
   }
   void Upsert(const std::string& rows) {
     Run("INSERT OR REPLACE INTO memory.t " + rows);
-    WriteRows("t", store::WriteOp::kUpsert, {}, rows);
+    WriteRows("t", WriteOp::kUpsert, {}, rows);
   }
   void Delete(const std::string& keys) {
     Run("DELETE FROM memory.t WHERE id IN (" + keys + ")");
-    WriteRows("t", store::WriteOp::kDelete, {0}, keys);
+    WriteRows("t", WriteOp::kDelete, {0}, keys);
   }
 
   void ExpectSameAnswers(const std::string& what) {
@@ -228,11 +228,11 @@ TEST_F(ViewsTest, ReadersSeeWholeCommitsWhileTheTableIsFlushedAndCompacted) {
     std::vector<duckdb::string_t> texts(600, duckdb::string_t("a text beyond twelve bytes"));
     for (int32_t value = 1; !stop; ++value) {
       const std::vector<int32_t> values(600, value);
-      const store::WriteBatch batch{.op = store::WriteOp::kUpsert,
-                                    .columns = {{.values = keys.data(), .size = 600},
-                                                {.values = values.data(), .size = 600},
-                                                {.values = texts.data(), .size = 600}},
-                                    .rows = 600};
+      const WriteBatch batch{.op = WriteOp::kUpsert,
+                             .columns = {{.values = keys.data(), .size = 600},
+                                         {.values = values.data(), .size = 600},
+                                         {.values = texts.data(), .size = 600}},
+                             .rows = 600};
       const auto written = store.Write({"main", "t"}, batch);
       ASSERT_TRUE(written.ok()) << written.status().message();
     }

@@ -75,8 +75,8 @@ class NumberBatch {
   WriteBatch batch_;
 };
 
-inline Result<Database::Written> WriteNumbers(Database& database, const std::string& table, WriteOp op,
-                                              const NumberRows& rows, std::vector<RowOutcome>* outcomes = nullptr) {
+inline Result<Written> WriteNumbers(Database& database, const std::string& table, WriteOp op, const NumberRows& rows,
+                                    std::vector<RowOutcome>* outcomes = nullptr) {
   const NumberBatch batch(op, rows);
   return database.Write({"main", table}, *batch, outcomes);
 }

@@ -20,8 +20,8 @@
 
 #include "base/file_system.h"
 #include "base/thread_pool.h"
-#include "column/value.h"
 #include "parquet/writer.h"
+#include "petalite/value.h"
 
 namespace petalite::parquet {
 namespace {

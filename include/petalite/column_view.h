@@ -11,7 +11,7 @@
 namespace petalite {
 
 struct ColumnView {
-  const void* values = nullptr;         // an array in the type's layout (types.h)
+  const void* values = nullptr;         // an array in the type's layout (type.h)
   const uint64_t* validity = nullptr;   // bit set = valid, least significant bit first; null: all valid
   const uint32_t* selection = nullptr;  // positions in values and validity; null: the identity
   size_t size = 0;                      // rows

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "column/types.h"
-#include "column/value.h"
+#include "petalite/type.h"
+#include "petalite/value.h"
 
 namespace petalite {
 
