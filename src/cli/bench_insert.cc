@@ -36,21 +36,39 @@ nlohmann::ordered_json ConfigOf(const Options& options) {
           {"key_cache_bytes", options.key_cache_bytes}};
 }
 
-void ReportTenths(const std::string& engine, const Options& options, const std::vector<double>& rates, Report* report) {
+// Of tenths, from shorter pieces of equally many rows.
+std::vector<double> Tenths(const std::vector<double>& rates) {
+  if (rates.size() % 10 != 0) return rates;
+  const size_t group = rates.size() / 10;
+  std::vector<double> tenths;
+  for (size_t i = 0; i < rates.size(); i += group) {
+    double seconds = 0;  // a row's, summed
+    for (size_t j = i; j < i + group; ++j) seconds += 1 / rates[j];
+    tenths.push_back(static_cast<double>(group) / seconds);
+  }
+  return tenths;
+}
+
+void ReportRates(const std::string& engine, const Options& options, const std::vector<double>& rates, Report* report) {
+  const uint64_t step = options.load.rows / std::max<uint64_t>(rates.size(), 1);
+  for (size_t i = 0; i < rates.size() && rates.size() > 10; ++i) {
+    report->Add(engine, ConfigOf(options), fmt::format("row {}", (i + 1) * step), "rows_per_s", rates[i], "1/s");
+  }
+  const std::vector<double> tenths = Tenths(rates);
   std::string line = engine + ", thousand rows/s in each tenth:";
-  for (size_t i = 0; i < rates.size(); ++i) {
-    report->Add(engine, ConfigOf(options), fmt::format("tenth {}", i + 1), "rows_per_s", rates[i], "1/s");
-    line += fmt::format(" {:.0f}", rates[i] / 1000);
+  for (size_t i = 0; i < tenths.size(); ++i) {
+    report->Add(engine, ConfigOf(options), fmt::format("tenth {}", i + 1), "rows_per_s", tenths[i], "1/s");
+    line += fmt::format(" {:.0f}", tenths[i] / 1000);
   }
   report->Print(line);
-  if (rates.size() < 2) return;
-  const double ratio = rates.back() / rates[1];
+  if (tenths.size() < 2) return;
+  const double ratio = tenths.back() / tenths[1];
   report->Add(engine, ConfigOf(options), "total", "tail_over_head", ratio, "");
   report->Print(fmt::format("{}: the last tenth is {:.2f} of the second", engine, ratio));
 }
 
 void ReportLoad(const Options& options, const InsertLoadResult& result, Report* report) {
-  ReportTenths("petalite", options, result.rows_per_s, report);
+  ReportRates("petalite", options, result.rows_per_s, report);
   const double thousands = static_cast<double>(options.load.rows) / 1000;
   const std::tuple<const char*, double, const char*> metrics[] = {
       {"rows_per_s", result.rows_per_second(), "1/s"},
@@ -62,6 +80,8 @@ void ReportLoad(const Options& options, const InsertLoadResult& result, Report* 
       {"real_fpp", result.real_fpp, ""},
       {"key_pages_read", static_cast<double>(result.key_pages_read), ""},
       {"key_pages_per_1000_rows", static_cast<double>(result.key_pages_read) / thousands, ""},
+      // What false positives alone should cost, one page each.
+      {"expected_key_pages_per_1000_rows", result.real_fpp * static_cast<double>(result.filter_probes) / thousands, ""},
       {"probes_per_row", static_cast<double>(result.filter_probes) / static_cast<double>(options.load.rows), ""},
       {"rowsets", static_cast<double>(result.rowsets), ""},
       {"rowsets_consulted", static_cast<double>(result.rowsets_consulted), ""},
@@ -112,7 +132,7 @@ double RunDuckDb(const Options& options, Report* report) {
   }
   MustExecute(connection, "CHECKPOINT");
   const double rate = static_cast<double>(options.load.rows) / whole.Seconds();
-  ReportTenths("duckdb", options, rates, report);
+  ReportRates("duckdb", options, rates, report);
   report->Add("duckdb", ConfigOf(options), "total", "rows_per_s", rate, "1/s");
   report->Add("duckdb", ConfigOf(options), "total", "peak_rss", static_cast<double>(PeakMemory()), "B");
   report->Print(fmt::format("duckdb: {:.0f} rows/s, peak memory of the process {:.0f} MB", rate,
@@ -161,6 +181,11 @@ void AddBenchInsert(CLI::App& bench, Run* run) {
   command->add_option("--key-bloom-fpp", load.key_bloom_fpp, "False positives of the key filters (0.0001)");
   command->add_option("--updates", load.updates, "Part of the rows that are upserts of a key that is there (0)")
       ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--points", load.points, "How often throughput is recorded (10)")
+      ->check([](const std::string& text) {
+        const uint64_t points = std::strtoull(text.c_str(), nullptr, 10);
+        return points > 0 && points % 10 == 0 ? "" : "a multiple of 10 is expected";
+      });
   command->add_option("--memory-limit", options->memory_limit, "Memory of the store, bytes (1 GiB)");
   command->add_option("--key-cache-bytes", options->key_cache_bytes,
                       "Budget of the page cache; 0: every key page is read from the disk");

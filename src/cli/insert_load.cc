@@ -12,9 +12,6 @@
 namespace petalite::cli {
 namespace {
 
-using store::WriteBatch;
-using store::WriteOp;
-
 constexpr const char* kTable = "load";
 
 double Since(std::chrono::steady_clock::time_point begin) {
@@ -191,7 +188,7 @@ Result<InsertLoadResult> RunInsertLoad(const std::string& path, const InsertLoad
   BatchMaker maker(options);
   {
     const auto transaction = database->Begin();
-    store::TableDefinition definition{.name = {"main", kTable}, .schema = maker.schema(), .key = maker.key()};
+    TableDefinition definition{.name = {"main", kTable}, .schema = maker.schema(), .key = maker.key()};
     definition.options = {{"key_bloom_fpp", fmt::format("{}", options.key_bloom_fpp)}};
     RETURN_IF_ERROR(transaction->CreateTable(definition).status());
     RETURN_IF_ERROR(transaction->Commit());
@@ -207,17 +204,19 @@ Result<InsertLoadResult> RunInsertLoad(const std::string& path, const InsertLoad
   InsertLoadResult result;
   result.rows = options.rows;
   const auto begin = std::chrono::steady_clock::now();
-  auto tenth = begin;
+  auto point = begin;
+  uint64_t at_point = 0;
   for (uint64_t done = 0; done < options.rows;) {
     const uint64_t count = std::min(options.batch, options.rows - done);
     const WriteBatch batch = maker.Make(options.preload + done, count, options.updates);
     RETURN_IF_ERROR(database->Write({"main", kTable}, batch).status());
     ++result.commits;
-    const uint64_t before = done * 10 / options.rows;
+    const uint64_t before = done * options.points / options.rows;
     done += count;
-    if (done * 10 / options.rows == before) continue;
-    result.rows_per_s.push_back(static_cast<double>(options.rows) / 10 / Since(tenth));
-    tenth = std::chrono::steady_clock::now();
+    if (done * options.points / options.rows == before) continue;
+    result.rows_per_s.push_back(static_cast<double>(done - at_point) / Since(point));
+    point = std::chrono::steady_clock::now();
+    at_point = done;
     if (!progress(done)) return Interrupted("the run was interrupted");
   }
   result.write_seconds = Since(begin);

@@ -18,11 +18,12 @@ struct InsertLoadOptions {
   uint64_t batch = 10'000;
   double updates = 0;  // the part of the rows that are upserts of a key that is there
   double key_bloom_fpp = 0.0001;
+  uint64_t points = 10;  // a multiple of 10: so often is the throughput measured
   store::DatabaseOptions database;
 };
 
 struct InsertLoadResult {
-  std::vector<double> rows_per_s;  // of each tenth
+  std::vector<double> rows_per_s;  // from point to point
   double write_seconds = 0;        // of the writes alone
   double seconds = 0;              // until nothing is left to flush or compact
   double rows_per_second() const { return seconds == 0 ? 0 : static_cast<double>(rows) / seconds; }
