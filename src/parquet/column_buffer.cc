@@ -41,15 +41,12 @@ bool StoreInterval(const Interval& value, uint8_t* out) {
   StoreLe(out, value.months);
   StoreLe(out + 4, value.days);
   StoreLe(out + 8, static_cast<uint32_t>(millis));
-  return value.months >= 0 && value.days >= 0 && value.micros >= 0 && value.micros % 1000 == 0 &&
-         millis <= int64_t{UINT32_MAX};
+  return IntervalFits(value);
 }
 
 bool StoreSecondsAsMillis(int64_t seconds, uint8_t* out) {
-  int64_t millis;
-  const bool overflow = __builtin_mul_overflow(seconds, int64_t{1000}, &millis);
-  StoreLe(out, millis);
-  return !overflow;
+  StoreLe(out, static_cast<int64_t>(static_cast<uint64_t>(seconds) * 1000));
+  return SecondsFit(seconds);
 }
 
 int128_t PowerOfTen(int exponent) {
@@ -66,6 +63,13 @@ bool HasHighBit(Bytes bytes) {
 }
 
 }  // namespace
+
+bool IntervalFits(const Interval& value) {
+  return value.months >= 0 && value.days >= 0 && value.micros >= 0 && value.micros % 1000 == 0 &&
+         value.micros / 1000 <= int64_t{UINT32_MAX};
+}
+
+bool SecondsFit(int64_t seconds) { return seconds >= INT64_MIN / 1000 && seconds <= INT64_MAX / 1000; }
 
 size_t PlainStringBytes(const ColumnView& view, size_t begin, size_t count) {
   size_t bytes = 0;
@@ -288,8 +292,7 @@ Status ColumnBuffer::Append(const ColumnView& view, size_t begin, size_t count, 
     case TypeId::kTimestamp:
     case TypeId::kTimestampTz:
       if (field_.type.unit == TimeUnit::kSecond) {
-        return AppendFixed<int64_t>(view, begin, count, file_row, "the timestamp does not fit in 64-bit milliseconds",
-                                    StoreSecondsAsMillis);
+        return AppendFixed<int64_t>(view, begin, count, file_row, kSecondsUnfit, StoreSecondsAsMillis);
       }
       [[fallthrough]];
     case TypeId::kInt64:
@@ -304,10 +307,7 @@ Status ColumnBuffer::Append(const ColumnView& view, size_t begin, size_t count, 
         return true;
       });
     case TypeId::kInterval:
-      return AppendFixed<Interval>(
-          view, begin, count, file_row,
-          "Parquet's intervals hold neither negative parts, nor microseconds, nor more than 2^32 milliseconds",
-          StoreInterval);
+      return AppendFixed<Interval>(view, begin, count, file_row, kIntervalUnfit, StoreInterval);
     case TypeId::kString:
     case TypeId::kBinary:
     case TypeId::kJson:

@@ -18,6 +18,14 @@
 
 namespace petalite::parquet {
 
+// Whether Parquet has a place for the value: its intervals hold neither negative parts, nor microseconds, nor more than
+// 2^32 milliseconds; and a timestamp in seconds is written in milliseconds.
+bool IntervalFits(const Interval& value);
+bool SecondsFit(int64_t seconds);
+inline constexpr std::string_view kIntervalUnfit =
+    "Parquet's intervals hold neither negative parts, nor microseconds, nor more than 2^32 milliseconds";
+inline constexpr std::string_view kSecondsUnfit = "the timestamp does not fit in 64-bit milliseconds";
+
 // The PLAIN bytes of the view's strings [begin, begin + count): length prefixes and contents.
 size_t PlainStringBytes(const ColumnView& view, size_t begin, size_t count);
 

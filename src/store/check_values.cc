@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "column/types.h"
+#include "parquet/column_buffer.h"
 
 namespace petalite::store {
 namespace {
@@ -44,24 +45,41 @@ Status CheckUtf8(const Field& field, const ColumnView& view, uint64_t first) {
   return Status::Ok();
 }
 
-Status CheckBools(const Field& field, const ColumnView& view, uint64_t first) {
+// Calls fits(value) for each value, all of which must.
+template <typename T, typename Fits>
+Status CheckEach(const Field& field, const ColumnView& view, uint64_t first, std::string_view unfit, Fits&& fits) {
   for (size_t i = 0; i < view.size; ++i) {
-    if (view.Value<uint8_t>(i) <= 1 || !view.IsValid(i)) continue;
-    return InvalidArgument("row {}, column '{}': a bool is 0 or 1", first + i, field.name);
+    if (!view.IsValid(i) || fits(view.Value<T>(i))) continue;
+    return InvalidArgument("row {}, column '{}': {}", first + i, field.name, unfit);
   }
   return Status::Ok();
 }
 
 }  // namespace
 
+// Everything that the writer of files refuses is among this: a row in memory that no file takes could never be flushed.
 Status CheckValues(const Field& field, const ColumnView& view, uint64_t first) {
   if (!field.nullable && view.validity != nullptr) {
     for (size_t i = 0; i < view.size; ++i) {
       if (!view.IsValid(i)) return InvalidArgument("row {}: column '{}' must not be null", first + i, field.name);
     }
   }
-  if (field.type.id == TypeId::kBool) return CheckBools(field, view, first);
+  if (field.type.id == TypeId::kBool) {
+    return CheckEach<uint8_t>(field, view, first, "a bool is 0 or 1", [](uint8_t value) { return value <= 1; });
+  }
   if (field.type.id == TypeId::kDecimal) return CheckDecimals(field, view, first);
+  if (field.type.id == TypeId::kInterval) {
+    return CheckEach<Interval>(field, view, first, parquet::kIntervalUnfit, parquet::IntervalFits);
+  }
+  const bool is_timestamp = field.type.id == TypeId::kTimestamp || field.type.id == TypeId::kTimestampTz;
+  if (is_timestamp && field.type.unit == TimeUnit::kSecond) {
+    return CheckEach<int64_t>(field, view, first, parquet::kSecondsUnfit, parquet::SecondsFit);
+  }
+  if (field.type.IsString()) {
+    RETURN_IF_ERROR(CheckEach<StringRef>(field, view, first, "the value is longer than 1 GiB", [](StringRef value) {
+      return value.size() <= parquet::ColumnBuffer::kMaxValueBytes;
+    }));
+  }
   return field.type.IsUtf8() ? CheckUtf8(field, view, first) : Status::Ok();
 }
 

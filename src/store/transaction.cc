@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "base/utf8.h"
+#include "store/check_values.h"
 #include "store/column_mapping.h"
 #include "store/staged_table.h"
 
@@ -166,6 +167,12 @@ Status Transaction::AddColumn(const TableName& name, const Field& field) {
   if (!field.nullable && field.initial_default.is_null()) {
     return InvalidArgument("table '{}': column '{}' must not be null, so it needs a default", name.ToString(),
                            field.name);
+  }
+  if (!field.initial_default.is_null()) {
+    alignas(16) uint8_t slot[16] = {};
+    field.initial_default.ToSlot(field.type, slot);
+    const Status fits = CheckValues(field, {.values = slot, .size = 1});
+    if (!fits.ok()) return fits.WithContext(fmt::format("table '{}': the default", name.ToString()));
   }
   Schema schema = table->schema();
   schema.fields.push_back(field);

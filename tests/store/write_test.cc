@@ -80,6 +80,48 @@ class WriteTest : public ::testing::Test {
   std::unique_ptr<Database> database_;
 };
 
+// Rows in memory that no file takes could never be flushed, and would fill the memory for ever.
+TEST_F(WriteTest, WhatNoFileHoldsIsRefusedAtOnce) {
+  const Type seconds = Type::Timestamp(TimeUnit::kSecond);
+  Create("t",
+         {{.name = "k", .type = Type::Of(TypeId::kInt64)},
+          {.name = "span", .type = Type::Of(TypeId::kInterval)},
+          {.name = "at", .type = seconds}},
+         {"k"});
+  const int64_t key = 1;
+  const auto batch = [&](const Interval& span, const int64_t& at) {
+    WriteBatch batch{.op = WriteOp::kUpsert, .rows = 1};
+    batch.columns = {{.values = &key, .size = 1}, {.values = &span, .size = 1}, {.values = &at, .size = 1}};
+    return batch;
+  };
+  const Interval whole = {1, 2, 3000};
+  const int64_t now = 1'700'000'000;
+  for (const Interval span : {Interval{-1, 0, 0}, {0, -1, 0}, {0, 0, -1000}, {0, 0, 1}, {0, 0, INT64_MAX}}) {
+    EXPECT_THAT(Error("t", batch(span, now)), HasSubstr("row 0, column 'span': Parquet's intervals"));
+  }
+  for (const int64_t at : {INT64_MAX, INT64_MIN, INT64_MAX / 1000 + 1}) {
+    EXPECT_THAT(Error("t", batch(whole, at)), HasSubstr("row 0, column 'at': the timestamp does not fit"));
+  }
+  for (const int64_t at : {now, INT64_MAX / 1000, INT64_MIN / 1000}) {
+    EXPECT_TRUE(database_->Write({"main", "t"}, batch(whole, at)).ok());
+    const Status flushed = database_->Flush();
+    EXPECT_TRUE(flushed.ok()) << flushed.message();
+  }
+  const auto alter = database_->Begin();
+  EXPECT_THAT(alter
+                  ->AddColumn({"main", "t"}, {.name = "more",
+                                              .type = Type::Of(TypeId::kInterval),
+                                              .initial_default = Value(Interval{0, 0, 1})})
+                  .message(),
+              HasSubstr("the default: row 0, column 'more': Parquet's intervals"));
+  EXPECT_THAT(alter
+                  ->AddColumn({"main", "t"}, {.name = "text",
+                                              .type = Type::Of(TypeId::kString),
+                                              .initial_default = Value(std::string("\xff"))})
+                  .message(),
+              HasSubstr("not valid UTF-8"));
+}
+
 TEST_F(WriteTest, BadInputIsRefusedAndHasNoEffect) {
   const Type decimal = Type::Decimal(4, 2);
   Create("t",
