@@ -91,7 +91,14 @@ struct WriteBatch {
   }
 };
 
-enum class RowOutcome : uint8_t { kInserted = 1, kUpdated = 2, kDeleted = 3, kIgnored = 4, kAbsent = 5 };
+enum class RowOutcome : uint8_t {
+  kInserted = 1,
+  kUpdated = 2,
+  kDeleted = 3,
+  kIgnored = 4,
+  kAbsent = 5,
+  kUnchanged = 6,
+};
 
 struct WriteCounts {
   uint64_t inserted = 0;
@@ -99,6 +106,8 @@ struct WriteCounts {
   uint64_t deleted = 0;
   uint64_t ignored = 0;  // of kInsertOrIgnore: the key was there
   uint64_t absent = 0;   // of kUpdate and kDelete
+  // Of kUpsert and kUpdate, in tables with skip_unchanged: the row has these values already, and nothing was written.
+  uint64_t unchanged = 0;
 
   void Count(RowOutcome outcome) {
     switch (outcome) {
@@ -116,6 +125,9 @@ struct WriteCounts {
         return;
       case RowOutcome::kAbsent:
         ++absent;
+        return;
+      case RowOutcome::kUnchanged:
+        ++unchanged;
         return;
     }
   }

@@ -257,7 +257,7 @@ void AddImport(CLI::App& app, CommonOptions& common, Run* run) {
   command
       ->add_option("--with", options->with,
                    "Option of the table: codec, bloom, bloom_fpp, key_bloom_fpp, encoding, page_rows, row_group_rows, "
-                   "rowset_bytes; \"codec=lz4; l_comment=zstd:3\" sets one column apart")
+                   "rowset_bytes, tablets, skip_unchanged; \"codec=lz4; l_comment=zstd:3\" sets one column apart")
       ->type_name("NAME=VALUE");
   command
       ->add_option("--mode", options->mode,

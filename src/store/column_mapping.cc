@@ -1,6 +1,5 @@
 #include "store/column_mapping.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "column/types.h"
@@ -28,15 +27,20 @@ void Widen(const void* values, size_t count, void* out) {
 
 }  // namespace
 
+size_t PositionOf(const Schema& source, const Field& field) {
+  for (size_t i = 0; i < source.size(); ++i) {
+    if (source[i].field_id == field.field_id) return i;
+  }
+  return ColumnSource::kAbsent;
+}
+
 ColumnMapping::ColumnMapping(const Schema& table, const Schema& source) {
   for (size_t i = 0; i < table.size(); ++i) {
-    const auto found = std::find_if(source.fields.begin(), source.fields.end(),
-                                    [&](const Field& field) { return field.field_id == table[i].field_id; });
     ColumnSource& column = sources_.emplace_back();
-    if (found != source.fields.end()) {
-      column.position = static_cast<size_t>(found - source.fields.begin());
-      column.type = found->type;
-      column.converted = found->type != table[i].type;
+    column.position = PositionOf(source, table[i]);
+    if (!column.absent()) {
+      column.type = source[column.position].type;
+      column.converted = column.type != table[i].type;
     }
     identity_ = identity_ && column.position == i && !column.converted;
   }

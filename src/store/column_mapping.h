@@ -22,6 +22,9 @@ struct ColumnSource {
   bool same() const { return !absent() && !converted; }
 };
 
+// The position of a table's column in a source; ColumnSource::kAbsent if it was added later.
+size_t PositionOf(const Schema& source, const Field& field);
+
 class ColumnMapping {
  public:
   ColumnMapping(const Schema& table, const Schema& source);

@@ -6,16 +6,6 @@
 #include "store/column_mapping.h"
 
 namespace petalite::store {
-namespace {
-
-size_t PositionOf(const Schema& schema, const Field& field) {
-  for (size_t i = 0; i < schema.size(); ++i) {
-    if (schema[i].field_id == field.field_id) return i;
-  }
-  return SIZE_MAX;
-}
-
-}  // namespace
 
 Value PageValue(const parquet::DecodedPage& page, const Type& type, uint32_t row) {
   if (page.validity() != nullptr && (page.validity()[row / 64] >> (row % 64) & 1) == 0) return {};
@@ -61,14 +51,14 @@ Result<Value> ReadValue(const TabletState& state, const RowLocation& location, c
   if (location.source < mem_rowsets.size()) {
     const MemRowset& mem = *mem_rowsets[location.source];
     const size_t column = PositionOf(mem.schema(), field);
-    if (column == SIZE_MAX) return field.initial_default;
+    if (column == ColumnSource::kAbsent) return field.initial_default;
     if (!mem.IsValid(column, location.row)) return Value();
     const Type& type = mem.schema()[column].type;
     return WidenValue(type, field.type, Value::FromSlot(type, mem.Values(column, location.row)));
   }
   const Rowset& rowset = *state.rowsets()[location.source - mem_rowsets.size()];
   const size_t column = PositionOf(rowset.schema(), field);
-  if (column == SIZE_MAX) return field.initial_default;
+  if (column == ColumnSource::kAbsent) return field.initial_default;
   ASSIGN_OR_RETURN([[maybe_unused]] const auto* file, rowset.file());
   const Rowset::Place place = rowset.PlaceOf(location.row);
   ASSIGN_OR_RETURN(const auto pages, rowset.Pages(place.row_group, column));

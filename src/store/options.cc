@@ -57,6 +57,12 @@ Result<uint64_t> ParseCount(std::string_view text, uint64_t least, uint64_t most
   return value;
 }
 
+Result<bool> ParseSwitch(std::string_view text) {
+  if (SameName(text, "on") || SameName(text, "true")) return true;
+  if (SameName(text, "off") || SameName(text, "false")) return false;
+  return InvalidArgument("'{}' must be on or off", text);
+}
+
 Result<parquet::EncodingChoice> ParseEncoding(std::string_view text) {
   struct Named {
     std::string_view name;
@@ -195,7 +201,7 @@ Status TableOptions::ApplyOne(const Schema& schema, const std::string& name, con
   } else if (is("tablets")) {
     ASSIGN_OR_RETURN(tablets_, ParseCount(Trim(value), 1, 256, 1));
   } else if (is("skip_unchanged")) {
-    return Unsupported("not supported by this version");
+    ASSIGN_OR_RETURN(skip_unchanged_, ParseSwitch(Trim(value)));
   } else {
     return InvalidArgument("unknown option; the nearest is '{}'", NearestName(name, kNames));
   }

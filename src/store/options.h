@@ -39,6 +39,8 @@ class TableOptions {
   uint32_t row_group_rows() const { return row_group_rows_; }
   uint64_t rowset_bytes() const { return rowset_bytes_; }
   uint32_t tablets() const { return tablets_; }
+  // An upsert or update that gives a row the values it has writes nothing (row_compare.h).
+  bool skip_unchanged() const { return skip_unchanged_; }
 
   // The same options for another schema of the table: columns by field id, defaults for others.
   TableOptions For(const Schema& own, const Schema& other) const;
@@ -57,6 +59,7 @@ class TableOptions {
   uint32_t row_group_rows_ = 98304;
   uint64_t rowset_bytes_ = uint64_t{256} << 20;
   uint32_t tablets_ = 1;
+  bool skip_unchanged_ = false;
   std::map<std::string, std::string> given_;
 };
 

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "column/column_vector.h"
 #include "petalite/column_view.h"
 #include "petalite/schema.h"
 #include "store/mem_rowset.h"
+#include "store/tablet_state.h"
 
 namespace petalite::store {
 
@@ -33,5 +35,30 @@ class GatheredColumn {
 // Rows of a memrowset, in the order given. `blocks` are the column's.
 void GatherRows(const MemRowset& mem, size_t column, std::span<const uint8_t* const> blocks,
                 std::span<const uint32_t> rows, GatheredColumn* out);
+
+// Rows of a tablet, wherever they are and whatever schema they were written under. Each page is read once, and none is
+// held on to.
+class LocatedRows {
+ public:
+  // All of them are there. `state` must outlive this.
+  LocatedRows(const TabletState& state, std::span<const RowLocation> locations);
+
+  // Appends a column's values; the value of the i-th location is the places()[i]-th of those appended.
+  Status Gather(const Field& field, ColumnVector* out) const;
+  const std::vector<uint32_t>& places() const { return places_; }
+
+ private:
+  struct Row {
+    uint32_t source;
+    uint32_t row;
+    uint32_t number;  // of the location
+  };
+  static void GatherFromMemory(const MemRowset& mem, const Field& field, std::span<const Row> rows, ColumnVector* out);
+  static Status GatherFromFile(const Rowset& rowset, const Field& field, std::span<const Row> rows, ColumnVector* out);
+
+  const TabletState& state_;
+  std::vector<Row> rows_;  // by source and row
+  std::vector<uint32_t> places_;
+};
 
 }  // namespace petalite::store

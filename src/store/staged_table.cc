@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "store/check_values.h"
 #include "store/flush.h"
-#include "store/lookup.h"
+#include "store/row_gather.h"
 #include "store/tablet.h"
 
 namespace petalite::store {
@@ -142,6 +142,10 @@ Result<WriteCounts> StagedTable::UpdateRows(const TableView& view, std::span<con
   }
   const Schema& schema = table_->schema();
   ASSIGN_OR_RETURN(const std::vector<size_t> fields, GivenFields(schema, batch));
+  std::vector<RowLocation> locations;
+  for (const RowPosition& position : positions) locations.push_back(position.location);
+  const LocatedRows old_rows(view.state(0), locations);
+  std::vector<bool> gathered(schema.size());
   std::vector<ColumnVector> columns;
   WriteBatch whole{.op = WriteOp::kInsert, .rows = batch.rows};
   for (size_t column = 0; column < schema.size(); ++column) {
@@ -151,15 +155,13 @@ Result<WriteCounts> StagedTable::UpdateRows(const TableView& view, std::span<con
       values.Append(batch.columns[static_cast<size_t>(given - fields.begin())]);
       continue;
     }
-    for (const RowPosition& position : positions) {
-      ASSIGN_OR_RETURN(const Value value, ReadValue(view.state(0), position.location, schema[column]));
-      alignas(16) uint8_t slot[16] = {};
-      const uint64_t valid = value.is_null() ? 0 : 1;
-      if (!value.is_null()) value.ToSlot(schema[column].type, slot);
-      values.Append({.values = slot, .validity = &valid, .size = 1});
-    }
+    RETURN_IF_ERROR(old_rows.Gather(schema[column], &values));
+    gathered[column] = true;
   }
-  for (const ColumnVector& values : columns) whole.columns.push_back(values.View());
+  for (size_t column = 0; column < columns.size(); ++column) {
+    whole.columns.push_back(columns[column].View());
+    if (gathered[column]) whole.columns.back().selection = old_rows.places().data();
+  }
   ASSIGN_OR_RETURN(const auto writer, TableWriter::Make(table_, whole));  // checks the values before anything is done
   ASSIGN_OR_RETURN(WriteCounts counts, DeleteRows(view, positions));
   if (counts.absent != 0) {
@@ -247,6 +249,15 @@ bool StagedTable::IsDead(const TabletState& state, const RowLocation& location) 
   return found != dead_.end() && std::binary_search(found->second.begin(), found->second.end(), location.row);
 }
 
+bool StagedTable::IsOwn(const void* part) const {
+  return part == mem_.get() ||
+         std::any_of(rowsets_.begin(), rowsets_.end(), [&](const auto& own) { return own.get() == part; });
+}
+
+void StagedTable::AddRead(const TabletState& state, uint32_t source, std::string_view key) {
+  if (!IsOwn(PartOf(state, source))) read_keys_.emplace(key);
+}
+
 void StagedTable::AddDeaths(const TabletState& state, uint32_t source, std::span<const uint32_t> rows,
                             std::span<const std::string_view> keys) {
   const void* part = PartOf(state, source);
@@ -294,7 +305,8 @@ Result<std::vector<std::unique_ptr<StagedTable::CommitBatches>>> StagedTable::Ta
                                       .selection = each->rows_.data(),
                                       .size = each->rows_.size()});
     }
-    ASSIGN_OR_RETURN(each->writer, TableWriter::Make(table_, each->batch_));
+    // What would change nothing was left out when it was staged.
+    ASSIGN_OR_RETURN(each->writer, TableWriter::Make(table_, each->batch_, /*writes_all=*/true));
     batches.push_back(std::move(each));
   }
   // Keys whose committed row is dead to the transaction, unless a batch above writes them: the old row goes when the
@@ -315,6 +327,17 @@ Result<std::vector<std::unique_ptr<StagedTable::CommitBatches>>> StagedTable::Ta
     each->batch_.op = WriteOp::kDelete;
     for (const auto& part : dead_rows_) each->batch_.rows += part.rows.size();
     each->writer = TableWriter::MakeRowDeletes(table_, each->batch_, dead_rows_);
+    batches.push_back(std::move(each));
+  }
+  std::vector<std::string> read;
+  for (const std::string& key : read_keys_) {
+    if (!dead_keys_.contains(key)) read.push_back(key);
+  }
+  if (!read.empty()) {
+    auto each = std::make_unique<CommitBatches>();
+    each->batch_.op = WriteOp::kDelete;
+    each->batch_.rows = read.size();
+    each->writer = TableWriter::MakeChecks(table_, each->batch_, std::move(read));
     batches.push_back(std::move(each));
   }
   if (!deleted.empty()) {

@@ -53,6 +53,8 @@ class StagedTable {
   bool IsDead(const TabletState& state, const RowLocation& location) const;
   void AddDeaths(const TabletState& state, uint32_t source, std::span<const uint32_t> rows,
                  std::span<const std::string_view> keys);
+  // A row that a batch left as it is: a commit that changes it meanwhile is a conflict, as if it had been written.
+  void AddRead(const TabletState& state, uint32_t source, std::string_view key);
 
  private:
   // Takes the tablets' states, until Forget: what was flushed or compacted since the last time has other places for
@@ -60,6 +62,7 @@ class StagedTable {
   Status Refresh();
   Status FindDead(size_t tablet);
   Status MoveDeadRows();
+  bool IsOwn(const void* part) const;
   bool IsOwnDead(const TableWriter::PartRows& part, uint32_t row) const;
   void Forget();
   Status Spill();
@@ -74,6 +77,7 @@ class StagedTable {
   TableView::OwnDeaths dead_;                     // committed rows, by their part
   std::vector<TableWriter::PartRows> dead_rows_;  // the same of an unkeyed table, whose rows no key finds again
   boost::unordered_flat_set<std::string> dead_keys_;
+  boost::unordered_flat_set<std::string> read_keys_;  // of committed rows
 };
 
 // One batch, what its views point into, and its writer.

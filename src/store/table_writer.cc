@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
 #include "base/hash.h"
 #include "store/check_values.h"
-#include "store/lookup.h"
+#include "store/row_gather.h"
 #include "store/staged_table.h"
 
 namespace petalite::store {
@@ -24,11 +22,14 @@ struct HashOfKey {
 };
 
 bool WritesRows(WriteOp op) { return op != WriteOp::kDelete; }
+bool OverwritesRows(WriteOp op) { return op == WriteOp::kUpsert || op == WriteOp::kUpdate; }
 
 }  // namespace
 
-Result<std::unique_ptr<TableWriter>> TableWriter::Make(std::shared_ptr<const Table> table, const WriteBatch& batch) {
+Result<std::unique_ptr<TableWriter>> TableWriter::Make(std::shared_ptr<const Table> table, const WriteBatch& batch,
+                                                       bool writes_all) {
   std::unique_ptr<TableWriter> writer(new TableWriter(std::move(table), batch));
+  writer->skips_unchanged_ = !writes_all && writer->table().options().skip_unchanged() && OverwritesRows(batch.op);
   const Status ready = writer->Init();
   if (!ready.ok()) return ready.WithContext(fmt::format("table '{}'", writer->table().name().ToString()));
   return writer;
@@ -71,10 +72,11 @@ Status TableWriter::ArrangeColumns() {
       continue;
     }
     const auto& key = table_->key();
+    const bool of_key = std::find(key.begin(), key.end(), i) != key.end();
     Field field = schema[i];
-    // A null in the key gets an error of its own.
-    if (std::find(key.begin(), key.end(), i) != key.end()) field.nullable = true;
+    if (of_key) field.nullable = true;  // a null in the key gets an error of its own
     RETURN_IF_ERROR(CheckValues(field, columns_[i]));
+    if (skips_unchanged_ && !of_key) compared_.push_back({&schema[i], columns_[i]});
   }
   return Status::Ok();
 }
@@ -110,6 +112,13 @@ std::unique_ptr<TableWriter> TableWriter::MakeDeletes(std::shared_ptr<const Tabl
   std::iota(rows.begin(), rows.end(), 0);
   for (const std::string& key : writer->given_keys_) writer->hashes_.push_back(Xxh64(std::string_view(key)));
   writer->Divide(rows, {writer->given_keys_.begin(), writer->given_keys_.end()});
+  return writer;
+}
+
+std::unique_ptr<TableWriter> TableWriter::MakeChecks(std::shared_ptr<const Table> table, const WriteBatch& batch,
+                                                     std::vector<std::string> keys) {
+  auto writer = MakeDeletes(std::move(table), batch, std::move(keys));
+  writer->only_checks_ = true;
   return writer;
 }
 
@@ -183,7 +192,6 @@ void TableWriter::Divide(const std::vector<uint32_t>& rows, const std::vector<st
 // Of rows that name one key, one has an effect: the last, which overwrites the others, or the first, which is in the
 // others' way.
 Status TableWriter::FindRepeated(const EncodedKeys& keys, std::vector<uint32_t>* rows) {
-  const bool last_wins = batch_.op == WriteOp::kUpsert || batch_.op == WriteOp::kUpdate;
   boost::unordered_flat_map<HashedKey, uint32_t, HashOfKey> seen;
   seen.reserve(batch_.rows);
   rows->reserve(batch_.rows);
@@ -196,14 +204,28 @@ Status TableWriter::FindRepeated(const EncodedKeys& keys, std::vector<uint32_t>*
     if (batch_.op == WriteOp::kInsert) return Duplicate(keys[row]);
     repeated_.push_back({row, entry->second});
   }
-  if (!last_wins || repeated_.empty()) return Status::Ok();
-  boost::unordered_flat_map<uint32_t, uint32_t> last;  // by the first row with the key
-  for (const Repeated& each : repeated_) last[each.first] = each.row;
+  if (OverwritesRows(batch_.op) && !repeated_.empty()) FindLastOfRepeated(rows);
+  return Status::Ok();
+}
+
+// `rows` are the first ones with their keys, and become the last ones.
+void TableWriter::FindLastOfRepeated(std::vector<uint32_t>* rows) {
+  struct Last {
+    uint32_t row;
+    bool differ;
+  };
+  boost::unordered_flat_map<uint32_t, Last> last;  // by the first row with the key
+  for (Repeated& each : repeated_) {
+    Last& before = last.try_emplace(each.first, Last{each.first, false}).first->second;
+    each.unchanged = skips_unchanged_ && SameValues(compared_, before.row, each.row);
+    before = {each.row, before.differ || !each.unchanged};
+  }
   for (uint32_t& row : *rows) {
     const auto found = last.find(row);
-    if (found != last.end()) row = found->second;
+    if (found == last.end()) continue;
+    stands_for_[found->second.row] = {row, found->second.differ};
+    row = found->second.row;
   }
-  return Status::Ok();
 }
 
 Status TableWriter::Duplicate(std::string_view key) const {
@@ -252,6 +274,7 @@ void TableWriter::ApplyStaged(StagedTable& staged, uint64_t commit) {
     for (size_t i = 0; i < part.deaths.size(); ++i) {
       staged.AddDeaths(*part.state, part.death_sources[i], part.deaths[i].positions, part.death_keys[i]);
     }
+    for (const uint32_t i : part.unchanged) staged.AddRead(*part.state, part.locations[i].source, part.keys[i]);
     if (part.written.empty()) continue;
     part.mem_rowset->Append(part.columns, part.written.size(), part.written_keys, part.written_hashes, commit, 0);
   }
@@ -282,6 +305,7 @@ Status TableWriter::ResolvePart(Part& part, std::optional<uint64_t> snapshot) {
         return Busy("conflict: another transaction changed key {} meanwhile; try again", FormatKey(types, values));
       }
     }
+    if (only_checks_) return Status::Ok();
     RETURN_IF_ERROR(resolver.Find(part.keys, part.hashes, part.locations));
   }
   return Decide(part);
@@ -289,10 +313,23 @@ Status TableWriter::ResolvePart(Part& part, std::optional<uint64_t> snapshot) {
 
 Status TableWriter::Decide(Part& part) {
   if (!given_rows_.empty()) return DecideRowDeletes(part);
+  std::vector<bool> unchanged;
+  if (skips_unchanged_) {
+    ASSIGN_OR_RETURN(unchanged, FindUnchangedRows(part));
+  }
   std::vector<size_t> group_of_source(part.state->mem_rowsets().size() + part.state->rowsets().size(), SIZE_MAX);
   for (uint32_t i = 0; i < part.rows.size(); ++i) {
     const uint32_t row = part.rows[i];
     const bool found = part.locations[i].found();
+    const bool is_unchanged = skips_unchanged_ && unchanged[i];
+    if (is_unchanged) {
+      outcomes_[row] = RowOutcome::kUnchanged;
+      const auto others = stands_for_.find(row);
+      if (others == stands_for_.end() || !others->second.differ) {
+        part.unchanged.push_back(i);
+        continue;
+      }
+    }
     bool writes = true;
     switch (batch_.op) {
       case WriteOp::kInsert:
@@ -303,10 +340,10 @@ Status TableWriter::Decide(Part& part) {
         writes = !found;
         break;
       case WriteOp::kUpsert:
-        outcomes_[row] = found ? RowOutcome::kUpdated : RowOutcome::kInserted;
+        if (!is_unchanged) outcomes_[row] = found ? RowOutcome::kUpdated : RowOutcome::kInserted;
         break;
       case WriteOp::kUpdate:
-        outcomes_[row] = found ? RowOutcome::kUpdated : RowOutcome::kAbsent;
+        if (!is_unchanged) outcomes_[row] = found ? RowOutcome::kUpdated : RowOutcome::kAbsent;
         writes = found;
         break;
       case WriteOp::kDelete:
@@ -323,6 +360,24 @@ Status TableWriter::Decide(Part& part) {
   if (batch_.op == WriteOp::kUpdate) RETURN_IF_ERROR(Compose(part));
   SelectColumns(part);
   return Status::Ok();
+}
+
+// Whether the first row of the batch with the key gives the values of the row that is there.
+Result<std::vector<bool>> TableWriter::FindUnchangedRows(const Part& part) const {
+  std::vector<RowLocation> locations;
+  std::vector<uint32_t> rows;
+  std::vector<uint32_t> numbers;
+  for (uint32_t i = 0; i < part.rows.size(); ++i) {
+    if (!part.locations[i].found()) continue;
+    const auto others = stands_for_.find(part.rows[i]);
+    locations.push_back(part.locations[i]);
+    rows.push_back(others == stands_for_.end() ? part.rows[i] : others->second.first);
+    numbers.push_back(i);
+  }
+  ASSIGN_OR_RETURN(const auto same, FindUnchanged(*part.state, locations, rows, compared_));
+  std::vector<bool> unchanged(part.rows.size());
+  for (size_t i = 0; i < numbers.size(); ++i) unchanged[numbers[i]] = same[i];
+  return unchanged;
 }
 
 void TableWriter::NoteDeath(Part& part, uint32_t number, std::vector<size_t>* group_of_source) {
@@ -345,17 +400,14 @@ void TableWriter::NoteDeath(Part& part, uint32_t number, std::vector<size_t>* gr
 // The columns that an update does not give, from the old rows.
 Status TableWriter::Compose(Part& part) {
   const Schema& schema = table_->schema();
+  std::vector<RowLocation> old;
+  for (const uint32_t i : part.written) old.push_back(part.locations[i]);
+  const LocatedRows rows(*part.state, old);
   for (size_t column = 0; column < schema.size(); ++column) {
     ColumnVector& values = part.composed.emplace_back(schema[column].type);
-    if (given_[column]) continue;
-    for (const uint32_t i : part.written) {
-      ASSIGN_OR_RETURN(const Value value, ReadValue(*part.state, part.locations[i], schema[column]));
-      alignas(16) uint8_t slot[16] = {};
-      const uint64_t valid = value.is_null() ? 0 : 1;
-      if (!value.is_null()) value.ToSlot(schema[column].type, slot);
-      values.Append({.values = slot, .validity = &valid, .size = 1});
-    }
+    if (!given_[column]) RETURN_IF_ERROR(rows.Gather(schema[column], &values));
   }
+  part.composed_places = rows.places();
   return Status::Ok();
 }
 
@@ -373,6 +425,7 @@ void TableWriter::SelectColumns(Part& part) {
     ColumnView view = columns_[column];
     if (batch_.op == WriteOp::kUpdate && !given_[column]) {
       view = part.composed[column].View();
+      view.selection = part.composed_places.data();
     } else if (!whole) {
       view.size = part.written.size();
       if (view.selection == nullptr) {
@@ -401,21 +454,20 @@ void TableWriter::CountUserBytes(const Part& part) {
 
 // What became of rows that name a key again follows from what became of the first, or of the one that stands for all.
 void TableWriter::SettleRepeated() {
-  boost::unordered_flat_map<uint32_t, uint32_t> stands_for;  // the row that was resolved, by the first with its key
-  if (batch_.op == WriteOp::kUpsert || batch_.op == WriteOp::kUpdate) {
-    for (const Repeated& each : repeated_) stands_for[each.first] = each.row;
-    for (const auto& [first, last] : stands_for) outcomes_[first] = outcomes_[last];
-  }
+  for (const auto& [last, others] : stands_for_) outcomes_[others.first] = outcomes_[last];
+  const auto changed = [](const Repeated& each) {
+    return each.unchanged ? RowOutcome::kUnchanged : RowOutcome::kUpdated;
+  };
   for (const Repeated& each : repeated_) {
     switch (batch_.op) {
       case WriteOp::kInsertOrIgnore:
         outcomes_[each.row] = RowOutcome::kIgnored;
         break;
       case WriteOp::kUpsert:
-        outcomes_[each.row] = RowOutcome::kUpdated;
+        outcomes_[each.row] = changed(each);
         break;
       case WriteOp::kUpdate:
-        outcomes_[each.row] = outcomes_[each.first];
+        outcomes_[each.row] = outcomes_[each.first] == RowOutcome::kAbsent ? RowOutcome::kAbsent : changed(each);
         break;
       case WriteOp::kDelete:
         outcomes_[each.row] = RowOutcome::kAbsent;

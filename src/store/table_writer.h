@@ -11,11 +11,14 @@
 #include <optional>
 #include <vector>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "column/column_vector.h"
 #include "column/key_encoding.h"
 #include "petalite/write_batch.h"
 #include "store/key_resolver.h"
 #include "store/records.h"
+#include "store/row_compare.h"
 #include "store/tablet.h"
 
 namespace petalite::store {
@@ -26,11 +29,17 @@ class TableWriter {
  public:
   // Errors: a column count that is wrong, a null or oversized key, values that the table does not take, an operation by
   // key on a table without one, a duplicate key within the batch. The batch's columns must outlive the writer.
-  static Result<std::unique_ptr<TableWriter>> Make(std::shared_ptr<const Table> table, const WriteBatch& batch);
+  // `writes_all`: rows that change nothing too, whatever the table's option skip_unchanged is.
+  static Result<std::unique_ptr<TableWriter>> Make(std::shared_ptr<const Table> table, const WriteBatch& batch,
+                                                   bool writes_all = false);
 
   // Deletes of keys that come encoded; `batch` says kDelete and how many.
   static std::unique_ptr<TableWriter> MakeDeletes(std::shared_ptr<const Table> table, const WriteBatch& batch,
                                                   std::vector<std::string> keys);
+
+  // Writes nothing, and is in conflict with whoever changed one of the keys; otherwise as above.
+  static std::unique_ptr<TableWriter> MakeChecks(std::shared_ptr<const Table> table, const WriteBatch& batch,
+                                                 std::vector<std::string> keys);
 
   // Deletes of rows of an unkeyed table, each by its place in a part of the only tablet. Errors of Resolve: kBusy if a
   // row is gone, or its part was compacted.
@@ -81,8 +90,10 @@ class TableWriter {
     std::vector<std::string_view> written_keys;
     std::vector<uint64_t> written_hashes;
     std::vector<uint32_t> selection;     // of `columns`
+    std::vector<uint32_t> unchanged;     // positions of rows that are there as they are given
     std::vector<ColumnVector> composed;  // of updates: the columns that were not given
-    std::vector<ColumnView> columns;     // of the rows to append
+    std::vector<uint32_t> composed_places;
+    std::vector<ColumnView> columns;  // of the rows to append
     std::vector<SourceDeaths> deaths;
     std::vector<uint32_t> death_sources;  // of each of `deaths`, in the state
     std::vector<std::vector<std::string_view>> death_keys;
@@ -91,7 +102,8 @@ class TableWriter {
   // A row that names a key that another row of the batch named before.
   struct Repeated {
     uint32_t row;
-    uint32_t first;  // the first row with this key
+    uint32_t first;          // the first row with this key
+    bool unchanged = false;  // it gives the same values as the row before with this key
   };
 
   TableWriter(std::shared_ptr<const Table> table, const WriteBatch& batch) : table_(std::move(table)), batch_(batch) {}
@@ -99,11 +111,13 @@ class TableWriter {
   Status ArrangeColumns();
   Status EncodeAndDivide();
   Status FindRepeated(const EncodedKeys& keys, std::vector<uint32_t>* rows);
+  void FindLastOfRepeated(std::vector<uint32_t>* rows);
   void Divide(const std::vector<uint32_t>& rows, const std::vector<std::string_view>& keys);
   Status ResolvePart(Part& part, std::optional<uint64_t> snapshot);
   Status Finish();
   Status Decide(Part& part);
   Status DecideRowDeletes(Part& part);
+  Result<std::vector<bool>> FindUnchangedRows(const Part& part) const;
   void NoteDeath(Part& part, uint32_t number, std::vector<size_t>* group_of_source);
   Status Compose(Part& part);
   void SelectColumns(Part& part);
@@ -122,6 +136,16 @@ class TableWriter {
   std::vector<PartRows> given_rows_;     // of MakeRowDeletes
   std::vector<uint64_t> hashes_;
   std::vector<Repeated> repeated_;
+  bool skips_unchanged_ = false;
+  bool only_checks_ = false;
+  std::vector<ComparedColumn> compared_;  // where unchanged rows are skipped
+  // Of upserts and updates: the rows that stand for others with their key, each with the first of these, and whether
+  // one of them gives other values than the one before.
+  struct StandsFor {
+    uint32_t first;
+    bool differ;
+  };
+  boost::unordered_flat_map<uint32_t, StandsFor> stands_for_;
   std::vector<Part> parts_;
   std::optional<uint32_t> duplicate_;  // the first row whose key is there, of an insert
   std::vector<RowOutcome> outcomes_;

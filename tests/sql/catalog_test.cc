@@ -73,6 +73,15 @@ TEST_F(CatalogTest, DropReplaceRenameAndSetOptions) {
   EXPECT_EQ(Query("SELECT count(*) FROM petalite_tables()"), "0\n");
 }
 
+TEST_F(CatalogTest, SkippingWhatIsUnchangedIsAnOptionOfATable) {
+  Run("CREATE TABLE p.t (k INTEGER PRIMARY KEY, v INTEGER) WITH (skip_unchanged = true)");
+  EXPECT_THAT(Query("SELECT options FROM petalite_tables()"), HasSubstr("skip_unchanged = true"));
+  Reattach();
+  Run("ALTER TABLE p.t SET (skip_unchanged = 'off')");
+  EXPECT_THAT(Query("SELECT options FROM petalite_tables()"), HasSubstr("skip_unchanged = off"));
+  EXPECT_THAT(Error("ALTER TABLE p.t SET (skip_unchanged = 2)"), HasSubstr("'2' must be on or off"));
+}
+
 TEST_F(CatalogTest, ColumnsAreAddedDroppedRenamedAndWidened) {
   Run("CREATE TABLE p.t (a INTEGER PRIMARY KEY, b SMALLINT, c VARCHAR)");
   Run("INSERT INTO p.t VALUES (1, 10, 'x')");

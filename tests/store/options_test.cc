@@ -40,6 +40,7 @@ TEST(TableOptions, MistakesAreNamedAndChangeNothing) {
       {{{"encoding", "dict"}}, "the nearest is"},
       {{{"encoding", "auto; comment = delta"}}, "column 'comment': delta encodes"},
       {{{"page_rows", "100"}}, "a multiple of 64"},
+      {{{"skip_unchanged", "yes"}}, "'yes' must be on or off"},
       {{{"row_group_rows", "8256"}}, "multiple of page_rows"},
   };
   for (const auto& [given, message] : cases) {
@@ -60,6 +61,15 @@ TEST(TableOptions, ATablesEncodingServesTheColumnsThatCanHaveIt) {
 TEST(TableOptions, SizesAreCheckedTogetherWhateverTheirOrder) {
   TableOptions options(TwoColumns());
   EXPECT_TRUE(options.Apply(TwoColumns(), {{"row_group_rows", "256"}, {"page_rows", "64"}}).ok());
+}
+
+TEST(TableOptions, SkippingWhatIsUnchangedIsSwitchedOnAndOff) {
+  TableOptions options(TwoColumns());
+  EXPECT_FALSE(options.skip_unchanged());
+  for (const auto& [text, on] : {std::pair("true", true), {"off", false}, {" ON ", true}, {"False", false}}) {
+    ASSERT_TRUE(options.Apply(TwoColumns(), {{"skip_unchanged", text}}).ok()) << text;
+    EXPECT_EQ(options.skip_unchanged(), on) << text;
+  }
 }
 
 TEST(TableOptions, SplitsAtTheFirstEqualsSign) {
