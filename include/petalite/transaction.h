@@ -20,8 +20,8 @@ class Transaction;
 
 // Many rows into one table. A few join the transaction as any write does; more go into files of their own, which the
 // commit adopts. Rows of a keyed table come in any order; a key that occurs twice, among them or in the table, is an
-// error that names it. Legal order of calls: Append any number of times, Finish. For one thread; ends before its
-// transaction does.
+// error that names it. Legal order of calls: Append any number of times, Finish. For one thread, that of its
+// transaction; once that is over, its calls fail with kInvalidArgument.
 class Appender {
  public:
   Appender(Appender&&) noexcept;
@@ -36,7 +36,10 @@ class Appender {
 
  private:
   friend class Transaction;
-  explicit Appender(std::unique_ptr<store::TableAppender> appender);
+  Appender(std::shared_ptr<store::Database> database, std::shared_ptr<store::Transaction> transaction,
+           std::unique_ptr<store::TableAppender> appender);
+  std::shared_ptr<store::Database> database_;
+  std::shared_ptr<store::Transaction> transaction_;
   std::unique_ptr<store::TableAppender> appender_;
 };
 
@@ -92,11 +95,10 @@ class Transaction {
 
  private:
   friend class Database;
-  Transaction(std::shared_ptr<store::Database> database, std::unique_ptr<store::Transaction> transaction);
+  Transaction(std::shared_ptr<store::Database> database, std::shared_ptr<store::Transaction> transaction);
 
-  Status CheckOpen() const;
   std::shared_ptr<store::Database> database_;
-  std::unique_ptr<store::Transaction> transaction_;
+  std::shared_ptr<store::Transaction> transaction_;
 };
 
 }  // namespace petalite

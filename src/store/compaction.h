@@ -16,8 +16,9 @@ std::vector<CompactionCandidate> CandidatesOf(const TabletState& state, const Sc
                                               uint64_t horizon);
 
 // Merges the given rowsets of the tablet's state. Readers and writers go on meanwhile; deaths that come are carried
-// over when the outputs take the inputs' place. Thread-safe; waits for another compaction of the tablet. kBusy if one
-// of the inputs is gone by then. Errors leave everything as it was.
+// over when the outputs take the inputs' place. The inputs have one schema, unless nobody reads an older version of the
+// table any more: outputs of several have the table's, and lose what other columns had. Thread-safe; waits for another
+// compaction of the tablet. kBusy if one of the inputs is gone by then. Errors leave everything as it was.
 Status CompactRowsets(Tablet& tablet, const Table& table, const std::vector<std::shared_ptr<Rowset>>& inputs);
 
 }  // namespace petalite::store

@@ -33,6 +33,11 @@ MemRowset& Tablet::Active(const Schema& schema, const std::vector<size_t>& key) 
 MemRowset& Tablet::AddMemRowset(MemRowsetId id, const Schema& schema, const std::vector<size_t>& key) {
   next_mem_rowset_ = id + 1;
   auto grown = state_->mem_rowsets();
+  // One that is empty is the last: recovery takes rows of memrowsets behind the first that is left for unflushed.
+  if (!grown.empty() && grown.back()->rows() == 0) {
+    context_.mem_bytes.fetch_sub(grown.back()->charged(), std::memory_order_relaxed);
+    grown.pop_back();
+  }
   grown.push_back(std::make_shared<MemRowset>(id, schema, key));
   SetState(std::make_shared<TabletState>(state_->rowsets(), std::move(grown)));
   return *state_->mem_rowsets().back();

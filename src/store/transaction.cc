@@ -168,16 +168,16 @@ Status Transaction::AddColumn(const TableName& name, const Field& field) {
     return InvalidArgument("table '{}': column '{}' must not be null, so it needs a default", name.ToString(),
                            field.name);
   }
+  Schema schema = table->schema();
+  schema.fields.push_back(field);
+  schema.fields.back().field_id = schema.next_field_id++;
+  RETURN_IF_ERROR(CheckColumns(name, schema));
   if (!field.initial_default.is_null()) {
     alignas(16) uint8_t slot[16] = {};
     field.initial_default.ToSlot(field.type, slot);
     const Status fits = CheckValues(field, {.values = slot, .size = 1});
     if (!fits.ok()) return fits.WithContext(fmt::format("table '{}': the default", name.ToString()));
   }
-  Schema schema = table->schema();
-  schema.fields.push_back(field);
-  schema.fields.back().field_id = schema.next_field_id++;
-  RETURN_IF_ERROR(CheckColumns(name, schema));
   return PutColumns(*table, std::move(schema), table->options());
 }
 

@@ -62,6 +62,8 @@ class Transaction {
   // that this one changed too. The transaction is over either way.
   Status Commit();
   void Rollback();
+  // It was committed or rolled back: nothing but Rollback may be called.
+  bool over() const { return over_; }
 
  private:
   friend class Database;

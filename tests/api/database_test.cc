@@ -326,6 +326,30 @@ TEST_F(ApiTest, UnkeyedRowsAreDeletedAndUpdatedByPosition) {
   EXPECT_EQ(sum, 19'999 * 10'000 - 99 * 50 - 19'999 - 1);
 }
 
+TEST_F(ApiTest, AnAppenderEndsWithItsTransaction) {
+  Database database = Open();
+  CreateUsers(database);
+  std::optional<Appender> appender;
+  const std::vector<int64_t> ids = {1};
+  const uint64_t none = 0;
+  const std::vector<StringRef> names = {StringRef("ada")};
+  const std::vector<double> scores = {0};
+  const ColumnView columns[] = {{.values = ids.data(), .size = 1},
+                                {.values = names.data(), .size = 1},
+                                {.values = scores.data(), .validity = &none, .size = 1}};
+  {
+    Transaction change = database.Begin();
+    auto made = change.Append(kUsers);
+    ASSERT_TRUE(made.ok());
+    appender.emplace(*std::move(made));
+    ASSERT_TRUE(appender->Append(columns, 1).ok());
+  }
+  EXPECT_THAT(appender->Append(columns, 1).message(), HasSubstr("is over"));
+  EXPECT_THAT(appender->Finish().message(), HasSubstr("is over"));
+  EXPECT_THAT(Users(*database.Current().Open(kUsers)), IsEmpty());
+  EXPECT_THAT(*database.Verify(), IsEmpty());
+}
+
 TEST_F(ApiTest, HandlesKeepTheDatabaseOpen) {
   std::optional<Database> database = Open();
   CreateUsers(*database);

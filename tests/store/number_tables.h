@@ -63,6 +63,7 @@ class NumberBatch {
     if (op == WriteOp::kDelete) {
       batch_.fields = {0};
     } else {
+      batch_.fields = {0, 1};  // there may be more
       batch_.columns.push_back({.values = values_.data(), .size = rows.size()});
     }
   }

@@ -10,6 +10,7 @@
 #include "base/fault_file_system.h"
 #include "column/column_vector.h"
 #include "column/key_encoding.h"
+#include "number_tables.h"
 #include "store_testing.h"
 #include "test_seed.h"
 
@@ -282,6 +283,28 @@ TEST(SchemaChangeTest, EveryVersionHasItsColumns) {
     const Status status = SchemaChanges(seed + i).Run(80);
     ASSERT_TRUE(status.ok()) << status.message();
   }
+}
+
+// Behind a flush stands an empty memrowset of the old columns; rows of the new ones go past it.
+TEST(SchemaChangeTest, RowsFlushedOnBothSidesOfAChangeAreNotReplayed) {
+  const Silence silence;
+  FaultFileSystem fs(1);
+  const DatabaseOptions options{.create = true, .threads = 1, .background = false, .fs = &fs};
+  auto database = *Database::Open("db", options);
+  ASSERT_TRUE(CreateNumberTables(*database, {{"t", 1}, {"other", 1}}).ok());
+  ASSERT_TRUE(WriteNumbers(*database, "other", WriteOp::kInsert, {{1, 1}}).ok());  // the log is needed from here on
+  ASSERT_TRUE(WriteNumbers(*database, "t", WriteOp::kInsert, {{1, 1}}).ok());
+  ASSERT_TRUE(database->Flush(TableName{"main", "t"}).ok());
+  const auto transaction = database->Begin();
+  ASSERT_TRUE(transaction->AddColumn({"main", "t"}, {.name = "new", .type = Type::Of(TypeId::kInt32)}).ok());
+  ASSERT_TRUE(transaction->Commit().ok());
+  ASSERT_TRUE(WriteNumbers(*database, "t", WriteOp::kInsert, {{2, 2}}).ok());
+  ASSERT_TRUE(database->Flush(TableName{"main", "t"}).ok());
+  fs.FailFrom(1, Fault::kIoError);
+  database = nullptr;
+  fs.Crash(1);
+  database = *Database::Open("db", options);
+  ExpectNumbers(*database, {{"other", {{1, 1}}}, {"t", {{1, 1}, {2, 2}}}});
 }
 
 TEST(SchemaChangeTest, WhatCannotBeDoneIsRefused) {
