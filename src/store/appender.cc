@@ -32,7 +32,7 @@ class RowsetSequence {
       StoreContext& context = database_.context_;
       const RowsetId id = context.next_rowset_id.fetch_add(1);
       RETURN_IF_ERROR(context.fs.CreateDirectories(context.DataDirectory(table_->id())));
-      ASSIGN_OR_RETURN(writer_, RowsetWriter::Create(context.fs, &context.pool, context.RowsetPath(table_->id(), id),
+      ASSIGN_OR_RETURN(writer_, RowsetWriter::Create(context, table_->id(),
                                                      {.schema = table_->schema(),
                                                       .options = table_->options(),
                                                       .key = table_->key(),
@@ -46,7 +46,7 @@ class RowsetSequence {
   Status FinishRowset() {
     if (writer_ == nullptr) return Status::Ok();
     ASSIGN_OR_RETURN(RowsetInfo info, writer_->Finish());
-    auto rowset = std::make_shared<Rowset>(database_.fs(), writer_->path(), std::move(info), &database_.cache());
+    auto rowset = std::make_shared<Rowset>(database_.context_, writer_->path(), std::move(info));
     transaction_.written_.push_back(rowset);  // from here on it goes with the transaction
     finished_.push_back(std::move(rowset));
     writer_ = nullptr;

@@ -360,6 +360,14 @@ Status Database::WaitUntilIdle() { return maintenance_->WaitUntilIdle(); }
 
 Result<std::vector<std::string>> Database::FindOrphans() const {
   const std::lock_guard lock(checkpoint_mutex_);
+  // What is used or named when it was listed still is below, or is gone.
+  std::vector<std::string> paths;
+  ASSIGN_OR_RETURN(const auto tables, context_.fs.List(path() + "/data"));
+  for (const std::string& table : tables) {
+    const std::string directory = fmt::format("{}/data/{}", path(), table);
+    ASSIGN_OR_RETURN(const auto files, context_.fs.List(directory));
+    for (const std::string& file : files) paths.push_back(directory + "/" + file);
+  }
   std::set<std::string> named;
   for (const auto& [key, tablet] : image_.tablets) {
     for (const RowsetImage& rowset : tablet.rowsets) {
@@ -367,21 +375,11 @@ Result<std::vector<std::string>> Database::FindOrphans() const {
       if (rowset.deletes.puffin != 0) named.insert(context_.PuffinPath(key.first, rowset.deletes.puffin));
     }
   }
-  for (const auto& [_, table] : ReadableTables()) {
-    for (const auto& tablet : table->tablets()) {
-      for (const auto& rowset : std::vector(tablet->state()->rowsets())) named.insert(rowset->path());
-    }
-  }
-  for (std::string& path : context_.retired.Paths()) named.insert(std::move(path));
   std::vector<std::string> orphans;
-  ASSIGN_OR_RETURN(const auto tables, context_.fs.List(path() + "/data"));
-  for (const std::string& table : tables) {
-    const std::string directory = fmt::format("{}/data/{}", path(), table);
-    ASSIGN_OR_RETURN(const auto files, context_.fs.List(directory));
-    for (const std::string& file : files) {
-      const std::string path = directory + "/" + file;
-      if (!named.contains(path)) orphans.push_back(path);
-    }
+  for (const std::string& path : paths) {
+    if (named.contains(path) || context_.files.Contains(path)) continue;
+    ASSIGN_OR_RETURN(const bool exists, context_.fs.Exists(path));
+    if (exists) orphans.push_back(path);
   }
   return orphans;
 }

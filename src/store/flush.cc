@@ -45,19 +45,18 @@ class MemRowsetFlush {
     RETURN_IF_ERROR(context_.fs.CreateDirectories(directory));
     // Under the schema that the rows came with: who reads an older version wants its columns.
     const TableOptions options = table_.options().For(table_.schema(), mem_->schema());
-    ASSIGN_OR_RETURN(const auto writer,
-                     RowsetWriter::Create(context_.fs, &context_.pool, context_.RowsetPath(tablet_.table(), id),
-                                          {.schema = mem_->schema(),
-                                           .options = options,
-                                           .key = mem_->key(),
-                                           .id = id,
-                                           .tablet = tablet_.index(),
-                                           .with_commits = with_commits}));
+    ASSIGN_OR_RETURN(const auto writer, RowsetWriter::Create(context_, tablet_.table(),
+                                                             {.schema = mem_->schema(),
+                                                              .options = options,
+                                                              .key = mem_->key(),
+                                                              .id = id,
+                                                              .tablet = tablet_.index(),
+                                                              .with_commits = with_commits}));
     RETURN_IF_ERROR(WriteRows(*mem_, rows, with_commits, writer.get()));
     ASSIGN_OR_RETURN(RowsetInfo info, writer->Finish());
     if (!with_commits) info.min_commit = info.max_commit = mem_->last_commit();
     context_.metrics.flushed_bytes.fetch_add(info.bytes, std::memory_order_relaxed);
-    rowset_ = std::make_shared<Rowset>(context_.fs, writer->path(), std::move(info), &context_.cache);
+    rowset_ = std::make_shared<Rowset>(context_, writer->path(), std::move(info));
     rowset_->MarkObsolete();  // until it is published
     RETURN_IF_ERROR(context_.fs.SyncDirectory(directory));
     return context_.fs.SyncDirectory(context_.path + "/data");

@@ -101,8 +101,7 @@ std::vector<std::shared_ptr<Tablet>> Recovery::MakeTablets(TableId table, uint32
 }
 
 Result<std::shared_ptr<Rowset>> Recovery::MakeRowset(TableId table, const RowsetImage& image) {
-  auto rowset =
-      std::make_shared<Rowset>(context_.fs, context_.RowsetPath(table, image.info->id), *image.info, &context_.cache);
+  auto rowset = std::make_shared<Rowset>(context_, context_.RowsetPath(table, image.info->id), *image.info);
   if (image.deletes.puffin != 0) {
     ASSIGN_OR_RETURN(auto deletes, LoadDeleteLog(context_.fs, context_.PuffinPath(table, image.deletes.puffin),
                                                  image.deletes.location));

@@ -9,6 +9,7 @@
 #include "base/huge_buffer.h"
 #include "base/log.h"
 #include "base/mapped_range.h"
+#include "store/store_context.h"
 
 namespace petalite::store {
 namespace {
@@ -47,11 +48,12 @@ Field CommitField() {
           .field_id = kCommitFieldId};
 }
 
-Rowset::Rowset(FileSystem& fs, std::string path, RowsetInfo info, PageCache* cache)
-    : fs_(fs),
+Rowset::Rowset(StoreContext& context, std::string path, RowsetInfo info)
+    : fs_(context.fs),
       path_(std::move(path)),
+      use_(context.files, path_),
       info_(std::move(info)),
-      cache_(cache),
+      cache_(&context.cache),
       cache_number_(NextCacheNumber()),
       filter_counters_(info_.schema.size()),
       deletes_(std::make_unique<DeleteLog>()) {}

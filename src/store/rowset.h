@@ -15,11 +15,14 @@
 #include "parquet/reader.h"
 #include "petalite/schema.h"
 #include "store/delete_log.h"
+#include "store/files_in_use.h"
 #include "store/key_index.h"
 #include "store/page_cache.h"
 #include "store/puffin.h"
 
 namespace petalite::store {
+
+struct StoreContext;
 
 using RowsetId = uint64_t;
 
@@ -70,7 +73,7 @@ struct FilterCounters {
 class Rowset {
  public:
   // Does not touch the file before it is first read.
-  Rowset(FileSystem& fs, std::string path, RowsetInfo info, PageCache* cache);
+  Rowset(StoreContext& context, std::string path, RowsetInfo info);
   ~Rowset();
   Rowset(const Rowset&) = delete;
   Rowset& operator=(const Rowset&) = delete;
@@ -139,6 +142,7 @@ class Rowset {
 
   FileSystem& fs_;
   const std::string path_;
+  const FilesInUse::Use use_;
   RowsetInfo info_;
   PageCache* const cache_;
   const uint64_t cache_number_;

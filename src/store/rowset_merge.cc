@@ -227,7 +227,7 @@ Status RowsetMerge::WritePiece() {
   if (picked_.empty()) return Status::Ok();
   if (writer_ == nullptr) {
     const RowsetId id = context_.next_rowset_id.fetch_add(1);
-    ASSIGN_OR_RETURN(writer_, RowsetWriter::Create(context_.fs, &context_.pool, context_.RowsetPath(table_.id(), id),
+    ASSIGN_OR_RETURN(writer_, RowsetWriter::Create(context_, table_.id(),
                                                    {.schema = schema_,
                                                     .options = options_,
                                                     .key = key_,
@@ -313,7 +313,7 @@ Status RowsetMerge::FinishOutput() {
   if (!table_.is_keyed()) info.order = inputs_[0]->info().order;
   context_.metrics.compacted_bytes.fetch_add(info.bytes, std::memory_order_relaxed);
   output_ends_.push_back((output_ends_.empty() ? 0 : output_ends_.back()) + info.rows);
-  outputs_.push_back(std::make_shared<Rowset>(context_.fs, writer_->path(), std::move(info), &context_.cache));
+  outputs_.push_back(std::make_shared<Rowset>(context_, writer_->path(), std::move(info)));
   outputs_.back()->MarkObsolete();  // until they are published
   writer_ = nullptr;
   return Status::Ok();

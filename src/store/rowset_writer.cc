@@ -6,13 +6,13 @@
 
 namespace petalite::store {
 
-RowsetWriter::RowsetWriter(std::string path, const Target& target, std::unique_ptr<parquet::FileWriter> file)
+RowsetWriter::RowsetWriter(StoreContext& context, std::string path, const Target& target)
     : path_(std::move(path)),
+      use_(context.files, path_),
       key_bloom_fpp_(target.options.key_bloom_fpp()),
       page_rows_(target.options.page_rows()),
       row_group_rows_(target.options.row_group_rows()),
-      keyed_(!target.key.empty()),
-      file_(std::move(file)) {
+      keyed_(!target.key.empty()) {
   info_.id = info_.order = target.id;
   info_.tablet = target.tablet;
   info_.schema = target.schema;
@@ -20,20 +20,20 @@ RowsetWriter::RowsetWriter(std::string path, const Target& target, std::unique_p
   info_.has_commit_column = target.with_commits;
 }
 
-Result<std::unique_ptr<RowsetWriter>> RowsetWriter::Create(FileSystem& fs, ThreadPool* pool, const std::string& path,
-                                                           const Target& target) {
+Result<std::unique_ptr<RowsetWriter>> RowsetWriter::Create(StoreContext& context, TableId table, const Target& target) {
+  std::unique_ptr<RowsetWriter> writer(new RowsetWriter(context, context.RowsetPath(table, target.id), target));
   parquet::WriterOptions options;
   options.columns = target.options.columns();
   options.page_rows = target.options.page_rows();
   options.row_group_rows = target.options.row_group_rows();
-  options.pool = pool;
+  options.pool = &context.pool;
   Schema schema = target.schema;
   if (target.with_commits) {
     schema.fields.push_back(CommitField());
     options.columns.push_back({.codec = options.columns[0].codec, .bloom = false});
   }
-  ASSIGN_OR_RETURN(auto file, parquet::FileWriter::Create(fs, path, schema, std::move(options)));
-  return std::unique_ptr<RowsetWriter>(new RowsetWriter(path, target, std::move(file)));
+  ASSIGN_OR_RETURN(writer->file_, parquet::FileWriter::Create(context.fs, writer->path_, schema, std::move(options)));
+  return writer;
 }
 
 Status RowsetWriter::Append(std::span<const ColumnView> columns, size_t rows, std::span<const std::string_view> keys,

@@ -11,6 +11,7 @@
 
 #include "parquet/writer.h"
 #include "store/rowset.h"
+#include "store/store_context.h"
 #include "store/version.h"
 
 namespace petalite::store {
@@ -25,8 +26,7 @@ class RowsetWriter {
     uint32_t tablet = 0;
     bool with_commits = false;  // the rows are of several commits
   };
-  static Result<std::unique_ptr<RowsetWriter>> Create(FileSystem& fs, ThreadPool* pool, const std::string& path,
-                                                      const Target& target);
+  static Result<std::unique_ptr<RowsetWriter>> Create(StoreContext& context, TableId table, const Target& target);
 
   // `keys`: for a keyed table the rows' encoded keys, in rising order and not below last_key(), where versions of one
   // key follow each other from the newest to the oldest; otherwise empty. `commits`: of rows of several commits, each
@@ -42,9 +42,10 @@ class RowsetWriter {
   uint64_t bytes() const { return file_->bytes(); }
 
  private:
-  RowsetWriter(std::string path, const Target& target, std::unique_ptr<parquet::FileWriter> file);
+  RowsetWriter(StoreContext& context, std::string path, const Target& target);
 
   const std::string path_;
+  const FilesInUse::Use use_;
   const double key_bloom_fpp_;
   const uint32_t page_rows_;
   const uint32_t row_group_rows_;

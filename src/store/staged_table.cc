@@ -206,16 +206,15 @@ Status StagedTable::SpillTablet(const Tablet& tablet, std::span<const uint32_t> 
   const RowsetId id = context.next_rowset_id.fetch_add(1);
   const std::string directory = context.DataDirectory(table_->id());
   RETURN_IF_ERROR(context.fs.CreateDirectories(directory));
-  ASSIGN_OR_RETURN(const auto writer,
-                   RowsetWriter::Create(context.fs, &context.pool, context.RowsetPath(table_->id(), id),
-                                        {.schema = table_->schema(),
-                                         .options = table_->options(),
-                                         .key = table_->key(),
-                                         .id = id,
-                                         .tablet = tablet.index()}));
+  ASSIGN_OR_RETURN(const auto writer, RowsetWriter::Create(context, table_->id(),
+                                                           {.schema = table_->schema(),
+                                                            .options = table_->options(),
+                                                            .key = table_->key(),
+                                                            .id = id,
+                                                            .tablet = tablet.index()}));
   RETURN_IF_ERROR(WriteRows(*mem_, rows, false, writer.get()));
   ASSIGN_OR_RETURN(RowsetInfo info, writer->Finish());
-  rowsets_.push_back(std::make_shared<Rowset>(context.fs, writer->path(), std::move(info), &context.cache));
+  rowsets_.push_back(std::make_shared<Rowset>(context, writer->path(), std::move(info)));
   rowsets_.back()->MarkObsolete();  // until the transaction commits
   RETURN_IF_ERROR(context.fs.SyncDirectory(directory));
   return context.fs.SyncDirectory(context.path + "/data");

@@ -16,11 +16,4 @@ std::vector<std::shared_ptr<Rowset>> RetiredRowsets::Take() {
   return std::exchange(rowsets_, {});
 }
 
-std::vector<std::string> RetiredRowsets::Paths() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::string> paths;
-  for (const auto& rowset : rowsets_) paths.push_back(rowset->path());
-  return paths;
-}
-
 }  // namespace petalite::store

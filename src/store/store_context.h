@@ -11,6 +11,7 @@
 
 #include "base/file_system.h"
 #include "base/thread_pool.h"
+#include "store/files_in_use.h"
 #include "store/page_cache.h"
 
 namespace petalite::store {
@@ -40,10 +41,9 @@ class RetiredRowsets {
  public:
   void Add(const std::vector<std::shared_ptr<Rowset>>& rowsets);
   std::vector<std::shared_ptr<Rowset>> Take();
-  std::vector<std::string> Paths() const;
 
  private:
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::vector<std::shared_ptr<Rowset>> rowsets_;
 };
 
@@ -59,6 +59,7 @@ struct StoreContext {
   bool cold_key_pages = false;                  // read each key page from the disk, past every cache (benchmarks)
   std::atomic<size_t> mem_bytes{0};             // of the memrowsets that are not flushed yet
   std::atomic<uint64_t> replay_lsn{0};          // where the next open would begin to replay
+  FilesInUse files;                             // of rowsets
   RetiredRowsets retired;
   std::atomic<uint64_t> next_table_id{1};
   std::atomic<uint64_t> next_rowset_id{1};
