@@ -50,6 +50,7 @@ CREATE TABLE delete_logs (             -- of rowsets with dead rows: blobs in da
   rowset_id INTEGER PRIMARY KEY, puffin INTEGER NOT NULL, cardinality INTEGER NOT NULL, settled_at INTEGER NOT NULL,
   dead_offset INTEGER NOT NULL, dead_length INTEGER NOT NULL, dead_crc INTEGER NOT NULL,
   commits_offset INTEGER NOT NULL, commits_length INTEGER NOT NULL, commits_crc INTEGER NOT NULL,
+  puffin_footer_crc INTEGER NOT NULL,
   applied_lsn INTEGER NOT NULL         -- deaths that the log has in front of it are among them
 );
 CREATE TABLE older_versions (          -- of schemas, tables and views, while they can be read
@@ -255,7 +256,7 @@ class Loader {
   Status LoadDeletes(RowsetId rowset, StoredDeletes* deletes) {
     SqliteStatement select(db_, path_,
                            "SELECT puffin, cardinality, settled_at, dead_offset, dead_length, dead_crc, "
-                           "commits_offset, commits_length, commits_crc, applied_lsn "
+                           "commits_offset, commits_length, commits_crc, puffin_footer_crc, applied_lsn "
                            "FROM delete_logs WHERE rowset_id = ?");
     select.BindInt(static_cast<int64_t>(rowset));
     ASSIGN_OR_RETURN(const bool row, select.Step());
@@ -266,7 +267,8 @@ class Loader {
     location.settled_at = Unsigned(select, 2);
     location.dead = {Unsigned(select, 3), Unsigned(select, 4), static_cast<uint32_t>(select.Int(5))};
     location.commits = {Unsigned(select, 6), Unsigned(select, 7), static_cast<uint32_t>(select.Int(8))};
-    deletes->applied_lsn = Unsigned(select, 9);
+    deletes->footer_crc = static_cast<uint32_t>(select.Int(9));
+    deletes->applied_lsn = Unsigned(select, 10);
     return Status::Ok();
   }
 
@@ -468,7 +470,7 @@ class DifferenceWriter {
 
   Status InsertDeletes(RowsetId rowset, const StoredDeletes& deletes) {
     const DeleteLogLocation& location = deletes.location;
-    return Statement("INSERT OR REPLACE INTO delete_logs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    return Statement("INSERT OR REPLACE INTO delete_logs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         .BindInt(static_cast<int64_t>(rowset))
         .BindInt(static_cast<int64_t>(deletes.puffin))
         .BindInt(static_cast<int64_t>(location.cardinality))
@@ -479,6 +481,7 @@ class DifferenceWriter {
         .BindInt(static_cast<int64_t>(location.commits.offset))
         .BindInt(static_cast<int64_t>(location.commits.length))
         .BindInt(location.commits.crc)
+        .BindInt(deletes.footer_crc)
         .BindInt(static_cast<int64_t>(deletes.applied_lsn))
         .Run();
   }

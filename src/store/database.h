@@ -96,6 +96,8 @@ class Database {
   std::map<TableId, std::shared_ptr<const Table>> ReadableTables() const;
   // The schema of a table in the oldest version that can be read and has it.
   Schema OldestDefinition(TableId table) const;
+  // What is wrong with the delete logs that the catalog names, footers and all, on the disk.
+  std::vector<Status> CheckDeleteLogs() const;
   // Files under data/ that neither the catalog names nor anybody uses.
   Result<std::vector<std::string>> FindOrphans() const;
   // The error that ended writing, if one did.
@@ -104,6 +106,7 @@ class Database {
  private:
   friend class Transaction;
   friend class RowsetSequence;
+  struct NewDeletes;
   Database(std::string path, const DatabaseOptions& options, FileSystem& fs);
 
   Status OpenCatalog(bool exists);
@@ -112,9 +115,10 @@ class Database {
   Status Commit(Transaction& transaction);
   std::vector<std::shared_ptr<const Table>> TablesNamed(const std::optional<TableName>& name, Status* status) const;
   // What a checkpoint says. Under checkpoint_mutex_.
-  Result<CatalogImage> MakeImage(uint64_t horizon);
-  Status CaptureTablet(Tablet& tablet, uint64_t horizon, TabletImage* image, uint64_t* replay_lsn);
-  Status StoreDeletes(Tablet& tablet, const TabletState& state, uint64_t last_commit, TabletImage* image);
+  Result<CatalogImage> MakeImage(uint64_t horizon, NewDeletes* deletes);
+  Status CaptureTablet(Tablet& tablet, CatalogImage* image, NewDeletes* deletes);
+  Status StoreDeletes(Tablet& tablet, const TabletState& state, uint64_t last_commit, TabletImage* image,
+                      NewDeletes* deletes);
   void ForgetVersions(uint64_t horizon);
   uint64_t OldestInMemory() const;
 

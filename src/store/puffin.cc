@@ -360,4 +360,18 @@ Result<PuffinFooter> ReadPuffinFooter(FileSystem& fs, const std::string& path, s
   return footer;
 }
 
+Status CheckPuffinFile(FileSystem& fs, const std::string& path, uint32_t footer_crc) {
+  ASSIGN_OR_RETURN(const PuffinFooter footer, ReadPuffinFooter(fs, path, footer_crc));
+  ASSIGN_OR_RETURN(const auto file, fs.Open(path, OpenMode::kRead));
+  for (const PuffinBlob& blob : footer.blobs) {
+    ByteBuffer bytes(blob.length);
+    RETURN_IF_ERROR(file->Read(blob.offset, bytes));
+    const Status whole = blob.type == kDeletionVectorBlob  ? DecodeDeletionVector(bytes).status()
+                         : blob.type == kDeleteCommitsBlob ? DecodeDeleteCommits(bytes).status()
+                                                           : Corruption("a blob of type '{}'", blob.type);
+    if (!whole.ok()) return whole.WithContext(Where(path, blob.offset));
+  }
+  return Status::Ok();
+}
+
 }  // namespace petalite::store

@@ -89,6 +89,9 @@ struct PuffinFooter {
 Result<PuffinFooter> ReadPuffinFooter(FileSystem& fs, const std::string& path,
                                       std::optional<uint32_t> expected_crc = std::nullopt);
 
+// Checks every byte of a file: the footer as above, and every blob of the two kinds, used or not. The first damage.
+Status CheckPuffinFile(FileSystem& fs, const std::string& path, uint32_t footer_crc);
+
 // The blobs by themselves. Errors name the structure; LoadDeleteLog adds file and offset.
 ByteBuffer EncodeDeletionVector(const DeleteVector& dead);
 Result<std::shared_ptr<const DeleteVector>> DecodeDeletionVector(Bytes blob);

@@ -69,13 +69,17 @@ Rowset::~Rowset() {
   }
 }
 
+Result<std::shared_ptr<const parquet::FileReader>> Rowset::OpenAnew() const {
+  Schema schema = info_.schema;
+  if (info_.has_commit_column) schema.fields.push_back(CommitField());
+  return parquet::FileReader::Open(fs_, path_, {.schema = schema, .footer_crc = info_.footer_crc});
+}
+
 Result<const parquet::FileReader*> Rowset::file() const {
   if (const auto* opened = opened_.load(std::memory_order_acquire)) return opened;
   const std::lock_guard lock(open_mutex_);
   if (file_ == nullptr) {
-    Schema schema = info_.schema;
-    if (info_.has_commit_column) schema.fields.push_back(CommitField());
-    ASSIGN_OR_RETURN(file_, parquet::FileReader::Open(fs_, path_, {.schema = schema, .footer_crc = info_.footer_crc}));
+    ASSIGN_OR_RETURN(file_, OpenAnew());
     group_starts_.assign(1, 0);
     for (size_t group = 0; group < file_->row_groups(); ++group) {
       group_starts_.push_back(group_starts_.back() + static_cast<uint32_t>(file_->rows(group)));

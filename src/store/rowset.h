@@ -60,6 +60,7 @@ Field CommitField();
 struct StoredDeletes {
   uint64_t puffin = 0;  // the file's number; 0: none
   DeleteLogLocation location;
+  uint32_t footer_crc = 0;   // PuffinFileInfo's
   uint64_t applied_lsn = 0;  // deaths logged below are in it (invariant 6)
 };
 
@@ -88,12 +89,14 @@ class Rowset {
   // Its dead rows, by position: rows count from 0 through all row groups. Replaced only before anybody else sees it.
   DeleteLog& deletes() const { return *deletes_; }
   void SetDeletes(std::unique_ptr<DeleteLog> deletes) { deletes_ = std::move(deletes); }
-  // For checkpoints, under the tablet's latch.
+  // For checkpoints, of which there is one at a time.
   const StoredDeletes& stored_deletes() const { return stored_deletes_; }
   void SetStoredDeletes(const StoredDeletes& stored) const { stored_deletes_ = stored; }
 
   // The open file; opened on first use. An attempt that fails is not the last: the disk's trouble may pass.
   Result<const parquet::FileReader*> file() const;
+  // Another reader of it, which knows nothing yet: for those who check what stands on the disk.
+  Result<std::shared_ptr<const parquet::FileReader>> OpenAnew() const;
   // Whether pages of all columns break at the same rows: true of every file that Petalite wrote. After file().
   bool pages_aligned() const { return pages_aligned_; }
 

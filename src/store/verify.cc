@@ -40,9 +40,12 @@ class RowsetVerifier {
       Report(fmt::format("{}: {} bytes, the catalog says {}", rowset_.path(), *size, rowset_.info().bytes));
     }
     CheckMagic();
-    const auto file = rowset_.file();
+    // Past the cache, and past what is known of the file already: damage may have come after that was read.
+    const auto file = rowset_.OpenAnew();
     if (!file.ok()) return Report(file.status().message());
     file_ = *file;
+    const auto used = rowset_.file();  // before its pages are asked for
+    if (!used.ok()) return Report(used.status().message());
     CheckStructures();
     uint64_t rows = 0;
     for (size_t group = 0; group < file_->row_groups(); ++group) {
@@ -185,10 +188,20 @@ class RowsetVerifier {
     }
   }
 
+  Result<std::shared_ptr<const KeyFilter>> LoadKeyFilter() const {
+    ASSIGN_OR_RETURN(ByteBuffer section, file_->LoadSection("key_filter"));
+    const auto bytes = std::make_shared<const ByteBuffer>(std::move(section));
+    return KeyFilter::Parse(*bytes, bytes);
+  }
+  Result<std::shared_ptr<const KeyIndex>> LoadKeyIndex() const {
+    ASSIGN_OR_RETURN(const ByteBuffer section, file_->LoadSection("key_index"));
+    return KeyIndex::Parse(section);
+  }
+
   void CheckKeys() {
-    const auto filter = rowset_.LoadKeyFilter();
+    const auto filter = LoadKeyFilter();
     if (!filter.ok()) return Report(filter.status().WithContext(rowset_.path()).message());
-    const auto index = rowset_.LoadKeyIndex();
+    const auto index = LoadKeyIndex();
     if (!index.ok()) return Report(index.status().WithContext(rowset_.path()).message());
     std::string last;
     for (size_t group = 0; group < file_->row_groups(); ++group) {
@@ -289,7 +302,7 @@ class RowsetVerifier {
   const size_t position_;
   const uint64_t horizon_;
   std::vector<Damage>* damage_;
-  const parquet::FileReader* file_ = nullptr;
+  std::shared_ptr<const parquet::FileReader> file_;
 };
 
 }  // namespace
@@ -312,6 +325,7 @@ Result<std::vector<Damage>> Verify(Database& database, const std::function<bool(
       }
     }
   }
+  for (const Status& each : database.CheckDeleteLogs()) damage.push_back({each.message()});
   ASSIGN_OR_RETURN(const auto orphans, database.FindOrphans());
   for (const std::string& path : orphans) damage.push_back({path + ": the catalog does not name this file"});
   return damage;
