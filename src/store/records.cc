@@ -1,5 +1,7 @@
 #include "store/records.h"
 
+#include <limits>
+
 #include <nlohmann/json.hpp>
 
 #include "column/types.h"
@@ -38,7 +40,7 @@ void AppendColumn(const Type& type, const ColumnView& view, size_t rows, ByteBuf
     } else {
       out->resize(at + rows * sizeof(T));
       if (view.selection == nullptr) {
-        std::memcpy(out->data() + at, view.values, rows * sizeof(T));
+        if (rows != 0) std::memcpy(out->data() + at, view.values, rows * sizeof(T));
       } else {
         for (size_t i = 0; i < rows; ++i) StoreLe(out->data() + at + i * sizeof(T), view.Value<T>(i));
       }
@@ -98,12 +100,13 @@ class ChangeDecoder {
     uint8_t has_validity = 0;
     RETURN_IF_ERROR(ReadField(reader, &width));
     RETURN_IF_ERROR(ReadField(reader, &has_validity));
+    decoded->widths_.push_back(width);
     ColumnView view{.size = rows};
     Bytes bytes;
     if (has_validity != 0) {
       if (!reader.Take((rows + 7) / 8, &bytes)) return Corruption("the record ends within a column");
       std::vector<uint64_t>& words = decoded->validity_.emplace_back((rows + 63) / 64);
-      std::memcpy(words.data(), bytes.data(), bytes.size());
+      if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
       view.validity = words.data();
     }
     ByteBuffer& values = decoded->buffers_.emplace_back();
@@ -142,7 +145,7 @@ class ChangeDecoder {
     if (!reader.Take(size_t{count} * 4, &bytes)) return Corruption("the record ends within a list of deaths");
     deaths.in_memory = in_memory != 0;
     deaths.positions.resize(count);
-    std::memcpy(deaths.positions.data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(deaths.positions.data(), bytes.data(), bytes.size());
     return Status::Ok();
   }
 };
@@ -174,9 +177,12 @@ class Members {
  public:
   explicit Members(const json& object) : object_(object), ok_(object.is_object()) {}
 
-  uint64_t Number(const char* name) {
-    const json* value = Find(name, [](const json& each) { return each.is_number_integer(); });
-    return value == nullptr ? 0 : value->get<uint64_t>();
+  template <typename T = uint64_t>
+  T Number(const char* name) {
+    const json* value = Find(name, [](const json& each) {
+      return each.is_number_unsigned() && each.get<uint64_t>() <= uint64_t{std::numeric_limits<T>::max()};
+    });
+    return value == nullptr ? 0 : value->get<T>();
   }
   bool Bool(const char* name) {
     const json* value = Find(name, [](const json& each) { return each.is_boolean(); });
@@ -227,13 +233,19 @@ Result<Schema> SchemaFromJson(const json& columns) {
     Members members(column);
     Field& field = schema.fields.emplace_back();
     field.name = members.Text("name");
-    ASSIGN_OR_RETURN(field.type, Type::Parse(members.Text("type")));
-    field.nullable = members.Bool("null");
-    field.field_id = static_cast<int32_t>(members.Number("id"));
-    if (members.Has("default")) {
-      ASSIGN_OR_RETURN(field.initial_default, BoundFromBytes(field.type, members.Blob("default")));
-    }
+    const std::string type = members.Text("type");
     RETURN_IF_ERROR(members.status());
+    const auto parsed = Type::Parse(type);
+    if (!parsed.ok()) return Corruption("a record's column '{}': {}", field.name, parsed.status().message());
+    field.type = *parsed;
+    field.nullable = members.Bool("null");
+    field.field_id = members.Number<int32_t>("id");
+    const bool has_default = members.Has("default");
+    const Bytes initial_default = has_default ? members.Blob("default") : Bytes();
+    RETURN_IF_ERROR(members.status());
+    if (has_default) {
+      ASSIGN_OR_RETURN(field.initial_default, BoundFromBytes(field.type, initial_default));
+    }
   }
   return schema;
 }
@@ -241,7 +253,8 @@ Result<Schema> SchemaFromJson(const json& columns) {
 Result<std::vector<size_t>> KeyFromJson(const json& positions, const Schema& schema) {
   std::vector<size_t> key;
   for (const json& column : positions) {
-    if (!column.is_number_unsigned() || column.get<size_t>() >= schema.size()) {
+    const bool names_column = column.is_number_unsigned() && column.get<size_t>() < schema.size();
+    if (!names_column || !schema[column.get<size_t>()].type.CanBeKey()) {
       return Corruption("a record's key is malformed");
     }
     key.push_back(column.get<size_t>());
@@ -276,14 +289,19 @@ Result<ColumnStatistics> StatisticsFromJson(const json& object, const Type& type
   column.filter_bytes = members.Number("filter");
   column.zone.has_null_count = members.Has("nulls");
   if (column.zone.has_null_count) column.zone.null_count = members.Number("nulls");
-  if (members.Has("min")) {
-    ASSIGN_OR_RETURN(column.zone.min, BoundFromBytes(type, members.Blob("min")));
-  }
-  if (members.Has("max")) {
-    ASSIGN_OR_RETURN(column.zone.max, BoundFromBytes(type, members.Blob("max")));
-  }
-  if (!column.distinct.Load(members.Blob("sketch"))) return Corruption("a record's sketch is malformed");
+  const bool has_min = members.Has("min");
+  const bool has_max = members.Has("max");
+  const Bytes min = has_min ? members.Blob("min") : Bytes();
+  const Bytes max = has_max ? members.Blob("max") : Bytes();
+  const Bytes sketch = members.Blob("sketch");
   RETURN_IF_ERROR(members.status());
+  if (has_min) {
+    ASSIGN_OR_RETURN(column.zone.min, BoundFromBytes(type, min));
+  }
+  if (has_max) {
+    ASSIGN_OR_RETURN(column.zone.max, BoundFromBytes(type, max));
+  }
+  if (!column.distinct.Load(sketch)) return Corruption("a record's sketch is malformed");
   return column;
 }
 
@@ -312,12 +330,12 @@ Result<RowsetInfo> InfoFromJson(const json& object) {
   Members members(object);
   RowsetInfo info;
   info.id = members.Number("id");
-  info.tablet = static_cast<uint32_t>(members.Number("tablet"));
+  info.tablet = members.Number<uint32_t>("tablet");
   info.order = members.Number("order");
   info.rows = members.Number("rows");
   info.row_groups = members.Number("groups");
   info.bytes = members.Number("bytes");
-  info.footer_crc = static_cast<uint32_t>(members.Number("crc"));
+  info.footer_crc = members.Number<uint32_t>("crc");
   info.min_key = AsText(members.Blob("min_key"));
   info.max_key = AsText(members.Blob("max_key"));
   info.min_commit = members.Number("min_commit");
@@ -360,9 +378,9 @@ Result<CatalogChange> ChangeFromJson(const json& object) {
   change.name = {members.Text("schema"), members.Text("name")};
   change.table = members.Number("table");
   ASSIGN_OR_RETURN(change.schema, SchemaFromJson(members.Array("columns")));
-  change.schema.next_field_id = static_cast<int32_t>(members.Number("next_field_id"));
+  change.schema.next_field_id = members.Number<int32_t>("next_field_id");
   ASSIGN_OR_RETURN(change.key, KeyFromJson(members.Array("key"), change.schema));
-  change.tablets = static_cast<uint32_t>(members.Number("tablets"));
+  change.tablets = members.Number<uint32_t>("tablets");
   change.sql = members.Text("sql");
   RETURN_IF_ERROR(members.status());
   if (!object.contains("options") || !object["options"].is_object()) return Corruption("a record has no options");
@@ -373,9 +391,25 @@ Result<CatalogChange> ChangeFromJson(const json& object) {
   return change;
 }
 
+// The library's parser calls itself for every level, so that what nests without end would end the stack.
+class ShallowParser : public nlohmann::detail::json_sax_dom_parser<json> {
+ public:
+  explicit ShallowParser(json* root) : json_sax_dom_parser(*root, false) {}
+  bool start_object(size_t size) { return ++depth_ <= kDepth && json_sax_dom_parser::start_object(size); }
+  bool start_array(size_t size) { return ++depth_ <= kDepth && json_sax_dom_parser::start_array(size); }
+  bool end_object() { return --depth_, json_sax_dom_parser::end_object(); }
+  bool end_array() { return --depth_, json_sax_dom_parser::end_array(); }
+
+ private:
+  static constexpr int kDepth = 16;  // records nest to half of that
+  int depth_ = 0;
+};
+
 Result<json> ParseMessagePack(Bytes bytes) {
-  json parsed = json::from_msgpack(bytes.begin(), bytes.end(), true, false);
-  if (parsed.is_discarded() || !parsed.is_object()) return Corruption("a record's MessagePack is malformed");
+  json parsed;
+  ShallowParser parser(&parsed);
+  const bool whole = json::sax_parse(bytes.begin(), bytes.end(), &parser, json::input_format_t::msgpack);
+  if (!whole || !parsed.is_object()) return Corruption("a record's MessagePack is malformed");
   return parsed;
 }
 
@@ -438,7 +472,9 @@ Result<CommitRecord> ParseCommitRecord(Bytes payload) {
       AddedRowset& added = record.meta.rowsets.emplace_back();
       added.table = rowset.Number("table");
       for (const json& position : rowset.Array("dead")) {
-        if (!position.is_number_unsigned()) return Corruption("a record's dead row is malformed");
+        if (!position.is_number_unsigned() || position.get<uint64_t>() > UINT32_MAX) {
+          return Corruption("a record's dead row is malformed");
+        }
         added.dead.push_back(position.get<uint32_t>());
       }
       RETURN_IF_ERROR(rowset.status());
@@ -467,7 +503,7 @@ Result<StorageRecord> ParseStorageRecord(Bytes payload) {
   Members members(parsed);
   StorageRecord record;
   record.table = members.Number("table");
-  record.tablet = static_cast<uint32_t>(members.Number("tablet"));
+  record.tablet = members.Number<uint32_t>("tablet");
   record.mem_rowset = members.Number("mem_rowset");
   for (const json& id : members.Array("removed")) {
     if (!id.is_number_unsigned()) return Corruption("a record's rowset is malformed");
@@ -475,10 +511,10 @@ Result<StorageRecord> ParseStorageRecord(Bytes payload) {
   }
   for (const json& each : members.Array("added")) {
     StorageRecord::Added& added = record.added.emplace_back();
-    ASSIGN_OR_RETURN(added.info, InfoFromJson(each.value("info", json())));
     Members rowset(each);
     const Bytes deaths = rowset.Blob("deaths");
     RETURN_IF_ERROR(rowset.status());
+    ASSIGN_OR_RETURN(added.info, InfoFromJson(each.value("info", json())));
     ASSIGN_OR_RETURN(added.deaths, DecodeDeleteCommits(deaths));
   }
   RETURN_IF_ERROR(members.status());

@@ -42,9 +42,12 @@ void AppendTabletChange(const TabletChange& change, const Schema& schema, ByteBu
 class DecodedChange {
  public:
   TabletChange change;
+  // Of a value of each column; 0: strings.
+  const std::vector<uint8_t>& widths() const { return widths_; }
 
  private:
   friend class ChangeDecoder;
+  std::vector<uint8_t> widths_;
   std::vector<ByteBuffer> buffers_;
   std::vector<std::vector<uint64_t>> validity_;
 };

@@ -148,7 +148,7 @@ Status Recovery::ReplayCommit(const WalRecord& wal_record) {
     progress->tablet->SetLastCommit(record.commit);
   }
   for (const DecodedChange& change : record.changes) {
-    RETURN_IF_ERROR(ReplayChange(change.change, record, wal_record.lsn));
+    RETURN_IF_ERROR(ReplayChange(change, record, wal_record.lsn));
   }
   last_commit_ = std::max(last_commit_, record.commit);
   last_time_ = std::max(last_time_, record.time);
@@ -156,28 +156,49 @@ Status Recovery::ReplayCommit(const WalRecord& wal_record) {
   return Status::Ok();
 }
 
-Status Recovery::ReplayChange(const TabletChange& change, const CommitRecord& record, Lsn lsn) {
+Status Recovery::ReplayChange(const DecodedChange& decoded, const CommitRecord& record, Lsn lsn) {
+  const TabletChange& change = decoded.change;
   const Table* table = DefinitionAt(change.table, record.commit);
   Progress* progress = Find(change.table, change.tablet);
   if (table == nullptr || progress == nullptr) return Status::Ok();  // dropped since
   Tablet& tablet = *progress->tablet;
   // A batch's deaths may be in the memrowset that takes its rows, never among them: either order would do.
-  if (change.rows != 0) RETURN_IF_ERROR(ReplayRows(tablet, *table, change, record.commit, lsn));
+  if (change.rows != 0) RETURN_IF_ERROR(ReplayRows(tablet, *table, decoded, record.commit, lsn));
   const auto state = tablet.state();
-  for (const SourceDeaths& deaths : change.deaths) ReplayDeaths(*state, deaths, record.commit, lsn);
+  for (const SourceDeaths& deaths : change.deaths) {
+    RETURN_IF_ERROR(ReplayDeaths(*state, deaths, record.commit, lsn));
+  }
   tablet.SetLastCommit(std::max(tablet.last_commit(), record.commit));
   return Status::Ok();
 }
 
-Status Recovery::ReplayRows(Tablet& tablet, const Table& table, const TabletChange& change, uint64_t commit, Lsn lsn) {
+namespace {
+
+Status CheckColumns(const DecodedChange& decoded, const Table& table) {
+  const Schema& schema = table.schema();
+  if (decoded.widths().size() != schema.size()) {
+    return Corruption("rows of {} columns, table '{}' has {}", decoded.widths().size(), table.name().ToString(),
+                      schema.size());
+  }
+  for (size_t i = 0; i < schema.size(); ++i) {
+    const size_t width = schema[i].type.IsString() ? 0 : schema[i].type.Width();
+    if (decoded.widths()[i] == width) continue;
+    return Corruption("values of {} bytes for column '{}' of table '{}', whose type is {}", decoded.widths()[i],
+                      schema[i].name, table.name().ToString(), schema[i].type.ToString());
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status Recovery::ReplayRows(Tablet& tablet, const Table& table, const DecodedChange& decoded, uint64_t commit,
+                            Lsn lsn) {
+  const TabletChange& change = decoded.change;
   const auto state = tablet.state();
   const auto& mems = state->mem_rowsets();
   const MemRowsetId last = mems.empty() ? 0 : mems.back()->id();
   if (change.mem_rowset < tablet.next_mem_rowset() && change.mem_rowset != last) return Status::Ok();  // flushed
-  if (change.columns.size() != table.schema().size()) {
-    return Corruption("rows of {} columns, table '{}' has {}", change.columns.size(), table.name().ToString(),
-                      table.schema().size());
-  }
+  RETURN_IF_ERROR(CheckColumns(decoded, table));
   MemRowset& mem =
       change.mem_rowset == last ? *mems.back() : tablet.AddMemRowset(change.mem_rowset, table.schema(), table.key());
   if (change.first_row != mem.rows()) {
@@ -201,19 +222,29 @@ Status Recovery::ReplayRows(Tablet& tablet, const Table& table, const TabletChan
 }
 
 // Deaths of what is gone are known to what took its place.
-void Recovery::ReplayDeaths(const TabletState& state, const SourceDeaths& deaths, uint64_t commit, Lsn lsn) {
+Status Recovery::ReplayDeaths(const TabletState& state, const SourceDeaths& deaths, uint64_t commit, Lsn lsn) {
+  const auto check = [&](uint64_t rows) -> Status {
+    for (const uint32_t position : deaths.positions) {
+      if (position >= rows) return Corruption("row {} died, and there are {}", position, rows);
+    }
+    return Status::Ok();
+  };
   if (deaths.in_memory) {
     for (const auto& mem : state.mem_rowsets()) {
-      if (mem->id() == deaths.source) mem->Kill(deaths.positions, commit);
+      if (mem->id() != deaths.source) continue;
+      RETURN_IF_ERROR(check(mem->rows()));
+      mem->Kill(deaths.positions, commit);
     }
-    return;
+    return Status::Ok();
   }
   for (const auto& rowset : state.rowsets()) {
     if (rowset->info().id != deaths.source || lsn < rowset->stored_deletes().applied_lsn) continue;
+    RETURN_IF_ERROR(check(rowset->info().rows));
     std::vector<Death> dead;
     for (const uint32_t position : deaths.positions) dead.push_back({position, commit});
     rowset->deletes().Append(dead);
   }
+  return Status::Ok();
 }
 
 Status Recovery::ReplayStorage(const WalRecord& wal_record) {

@@ -43,9 +43,9 @@ class Recovery {
   Result<std::shared_ptr<Rowset>> MakeRowset(TableId table, const RowsetImage& image);
   Status ReplayCommit(const WalRecord& wal_record);
   Status ReplayStorage(const WalRecord& wal_record);
-  Status ReplayChange(const TabletChange& change, const CommitRecord& record, Lsn lsn);
-  Status ReplayRows(Tablet& tablet, const Table& table, const TabletChange& change, uint64_t commit, Lsn lsn);
-  void ReplayDeaths(const TabletState& state, const SourceDeaths& deaths, uint64_t commit, Lsn lsn);
+  Status ReplayChange(const DecodedChange& decoded, const CommitRecord& record, Lsn lsn);
+  Status ReplayRows(Tablet& tablet, const Table& table, const DecodedChange& decoded, uint64_t commit, Lsn lsn);
+  Status ReplayDeaths(const TabletState& state, const SourceDeaths& deaths, uint64_t commit, Lsn lsn);
   void Define();
   Progress* Find(TableId table, uint32_t tablet);
   // A table as it was at a commit; null if nothing is known of it any more.
