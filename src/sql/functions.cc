@@ -20,6 +20,7 @@
 #include "store/commit_log.h"
 #include "store/maintenance.h"
 #include "store/snapshots.h"
+#include "store/verify.h"
 
 namespace petalite::sql {
 namespace {
@@ -419,11 +420,50 @@ void RunJob(ClientContext& context, duckdb::TableFunctionInput& input, duckdb::D
 Status Flush(store::Database& database, const std::optional<TableName>& table) { return database.Flush(table); }
 Status Compact(store::Database& database, const std::optional<TableName>& table) { return database.Compact(table); }
 
-template <Job kJob>
-duckdb::TableFunctionSet JobFunction(const char* name) {
+// CALL petalite_verify: a row for each damage, none if all is sound.
+
+duckdb::unique_ptr<duckdb::FunctionData> BindVerify(ClientContext& context, duckdb::TableFunctionBindInput& input,
+                                                    duckdb::vector<LogicalType>& types,
+                                                    duckdb::vector<duckdb::string>& names) {
+  Declare({{"database_name", LogicalType::VARCHAR}, {"damage", LogicalType::VARCHAR}}, &types, &names);
+  auto data = duckdb::make_uniq<JobData>();
+  if (!input.inputs.empty()) {
+    (void)TableArgument(context, input.inputs[0]);
+    data->table = input.inputs[0];
+  }
+  return data;
+}
+
+void RunVerify(ClientContext& context, duckdb::TableFunctionInput& input, duckdb::DataChunk& output) {
+  const auto& data = input.bind_data->Cast<JobData>();
+  auto& state = input.global_state->Cast<JobState>();
+  const auto progress = [&](size_t, size_t) { return !context.IsInterrupted(); };
+  const auto run = [&](const std::string& name, store::Database& database,
+                       const std::optional<store::TableName>& table) {
+    for (const store::Damage& each : Must(store::Verify(database, progress, table))) {
+      state.rows.push_back({Value(name), Value(each.what)});
+    }
+  };
+  if (!state.done) {
+    state.done = true;
+    if (data.table.has_value()) {
+      PetaliteTable& entry = TableArgument(context, *data.table);
+      run(entry.ParentCatalog().GetName(), entry.ParentCatalog().Cast<PetaliteCatalog>().database(),
+          entry.table()->name());
+    } else {
+      ForEachDatabase(context, [&](const std::string& name, PetaliteCatalog& catalog) {
+        run(name, catalog.database(), std::nullopt);
+      });
+    }
+  }
+  EmitChunk(state.rows, &state.next, output);
+}
+
+duckdb::TableFunctionSet OptionalTableFunction(const char* name, duckdb::table_function_t run,
+                                               duckdb::table_function_bind_t bind) {
   duckdb::TableFunctionSet set(name);
-  set.AddFunction(duckdb::TableFunction({}, RunJob, BindJob<kJob>, InitJob));
-  set.AddFunction(duckdb::TableFunction({LogicalType::VARCHAR}, RunJob, BindJob<kJob>, InitJob));
+  set.AddFunction(duckdb::TableFunction({}, run, bind, InitJob));
+  set.AddFunction(duckdb::TableFunction({LogicalType::VARCHAR}, run, bind, InitJob));
   return set;
 }
 
@@ -438,8 +478,9 @@ void RegisterFunctions(duckdb::DatabaseInstance& instance) {
   loader.RegisterFunction(TableFunction("petalite_cache", {}, EmitRows, BindCache, InitRows));
   loader.RegisterFunction(TableFunction("petalite_metrics", {}, EmitRows, BindMetrics, InitRows));
   loader.RegisterFunction(TableFunction("petalite_snapshots", {}, EmitRows, BindSnapshots, InitRows));
-  loader.RegisterFunction(JobFunction<Flush>("petalite_flush"));
-  loader.RegisterFunction(JobFunction<Compact>("petalite_compact"));
+  loader.RegisterFunction(OptionalTableFunction("petalite_flush", RunJob, BindJob<Flush>));
+  loader.RegisterFunction(OptionalTableFunction("petalite_compact", RunJob, BindJob<Compact>));
+  loader.RegisterFunction(OptionalTableFunction("petalite_verify", RunVerify, BindVerify));
 }
 
 }  // namespace petalite::sql

@@ -14,6 +14,7 @@ namespace petalite::sql {
 // the commits that AT may name.
 // petalite_flush([table]), petalite_compact([table]): do it, and say what the tables consist of then; without a table
 // for all of every attached database. They are no part of the statement's transaction.
+// petalite_verify([table]): a row for each damage that verification finds, likewise.
 void RegisterFunctions(duckdb::DatabaseInstance& instance);
 
 }  // namespace petalite::sql

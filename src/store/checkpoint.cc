@@ -186,7 +186,7 @@ Status Database::StoreDeletes(Tablet& tablet, const TabletState& state, uint64_t
   return context_.fs.SyncDirectory(context_.DataDirectory(tablet.table()));
 }
 
-std::vector<Status> Database::CheckDeleteLogs() const {
+std::vector<Status> Database::CheckDeleteLogs(const std::optional<TableId>& only) const {
   const std::lock_guard lock(checkpoint_mutex_);
   std::vector<Status> damage;
   const auto note = [&](const Status& status) {
@@ -194,6 +194,7 @@ std::vector<Status> Database::CheckDeleteLogs() const {
   };
   std::set<std::string> checked;
   for (const auto& [key, tablet] : image_.tablets) {
+    if (only.has_value() && key.first != *only) continue;
     for (const RowsetImage& rowset : tablet.rowsets) {
       const StoredDeletes& deletes = rowset.deletes;
       if (deletes.puffin == 0) continue;

@@ -96,8 +96,8 @@ class Database {
   std::map<TableId, std::shared_ptr<const Table>> ReadableTables() const;
   // The schema of a table in the oldest version that can be read and has it.
   Schema OldestDefinition(TableId table) const;
-  // What is wrong with the delete logs that the catalog names, footers and all, on the disk.
-  std::vector<Status> CheckDeleteLogs() const;
+  // What is wrong with the delete logs that the catalog names, of one table or of all: footers too, and on the disk.
+  std::vector<Status> CheckDeleteLogs(const std::optional<TableId>& only) const;
   // Files under data/ that neither the catalog names nor anybody uses.
   Result<std::vector<std::string>> FindOrphans() const;
   // The error that ended writing, if one did.

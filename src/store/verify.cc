@@ -307,10 +307,18 @@ class RowsetVerifier {
 
 }  // namespace
 
-Result<std::vector<Damage>> Verify(Database& database, const std::function<bool(size_t, size_t)>& progress) {
+Result<std::vector<Damage>> Verify(Database& database, const std::function<bool(size_t, size_t)>& progress,
+                                   const std::optional<TableName>& only) {
   std::vector<Damage> damage;
   const auto version = database.Current();
-  const auto tables = version->TablesById();
+  auto tables = version->TablesById();
+  std::optional<TableId> only_id;
+  if (only.has_value()) {
+    const auto table = version->FindTable(*only);
+    if (table == nullptr) return NoSuchTable(*version, *only);
+    only_id = table->id();
+    tables = {{table->id(), table}};
+  }
   size_t all = 0;
   for (const auto& [_, table] : tables) {
     for (const auto& tablet : table->tablets()) all += tablet->state()->rowsets().size();
@@ -325,7 +333,8 @@ Result<std::vector<Damage>> Verify(Database& database, const std::function<bool(
       }
     }
   }
-  for (const Status& each : database.CheckDeleteLogs()) damage.push_back({each.message()});
+  for (const Status& each : database.CheckDeleteLogs(only_id)) damage.push_back({each.message()});
+  if (only.has_value()) return damage;
   ASSIGN_OR_RETURN(const auto orphans, database.FindOrphans());
   for (const std::string& path : orphans) damage.push_back({path + ": the catalog does not name this file"});
   return damage;

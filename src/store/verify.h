@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,9 @@ struct Damage {
 
 // Everything that is wrong, in the order found; empty: the database is sound. `progress` is told after each rowset
 // how many of how many are done, and ends the check by returning false. An error only where the check itself could not
-// go on.
-Result<std::vector<Damage>> Verify(Database& database, const std::function<bool(size_t done, size_t all)>& progress);
+// go on. With a name, of one table alone, and nothing is said of files that no table has.
+Result<std::vector<Damage>> Verify(Database& database, const std::function<bool(size_t done, size_t all)>& progress,
+                                   const std::optional<TableName>& only = std::nullopt);
 
 // For a database whose log is damaged below its end, so that it cannot be opened: keeps what is whole in front of the
 // damage, and puts the rest aside as "<segment>.damaged". What it found, a line each; empty: the log is sound, and

@@ -1,5 +1,7 @@
 // The system functions, and the options of ATTACH.
 
+#include <fstream>
+
 #include <gmock/gmock.h>
 
 #include "sql_fixture.h"
@@ -50,6 +52,33 @@ TEST_F(FunctionsTest, CompactMergesSmallRowsets) {
   const auto rowsets = std::stoul(Query("SELECT count(*) FROM petalite_rowsets('p.t')"));
   EXPECT_LT(rowsets, 12u);
   EXPECT_EQ(Query("SELECT count(*), count(DISTINCT k), min(k), max(k) FROM p.t"), "1200|1200|0|1199\n");
+}
+
+TEST_F(FunctionsTest, VerifyGivesARowForEachDamage) {
+  for (const char* table : {"t", "u"}) {
+    Run(std::string("CREATE TABLE p.") + table + " (k BIGINT PRIMARY KEY, v VARCHAR)");
+    Run(std::string("INSERT INTO p.") + table + " SELECT i, 'value ' || i FROM range(1000) r(i)");
+  }
+  Run("CALL petalite_flush()");
+  EXPECT_EQ(Query("CALL petalite_verify()"), "");
+  EXPECT_EQ(Query("CALL petalite_verify('p.t')"), "");
+  const auto snapshot = database().CurrentSnapshot();
+  const auto view = snapshot->View(snapshot->version().FindTable({"main", "t"}));
+  const std::string path = view->rowsets()[0].rowset->path();
+  {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(100);
+    const auto byte = static_cast<char>(file.peek() ^ 1);
+    file.seekp(100);
+    file.put(byte);
+  }
+  for (const char* arguments : {"", "'p.t'"}) {
+    const std::string call = std::string("FROM petalite_verify(") + arguments + ")";
+    EXPECT_EQ(Query("SELECT DISTINCT database_name " + call), "p\n");
+    EXPECT_THAT(Query("SELECT damage " + call), HasSubstr(path));
+  }
+  EXPECT_EQ(Query("CALL petalite_verify('p.u')"), "");
+  EXPECT_THAT(Error("CALL petalite_verify('p.none')"), HasSubstr("none"));
 }
 
 TEST_F(FunctionsTest, MetricsCountWhatIsWritten) {
