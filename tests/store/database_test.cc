@@ -1,5 +1,6 @@
 #include "store/database.h"
 
+#include <filesystem>
 #include <fstream>
 #include <random>
 
@@ -304,6 +305,35 @@ TEST_F(DatabaseTest, PruningByZoneFilterAndPageKeepsEveryMatch) {
   EXPECT_GE(absent->statistics().row_groups_by_zone + absent->statistics().row_groups_by_filter, 14u);
   auto without = *TableScan::Start(table, {{1, Predicate::Compare(PredicateKind::kEqual, Value(TextOf(2001)))}}, false);
   EXPECT_EQ(without->statistics().row_groups_by_filter, 0u);
+}
+
+// Filters are mapped from the file: who needs one that is not there is told, and finds it when it is.
+TEST_F(DatabaseTest, AKeyFilterThatCannotBeMappedFailsTheLookupAndNoLater) {
+  {
+    const auto database = MustOpen();
+    Create(*database, Definition("t", true));
+    ASSERT_TRUE(Load(*database, "t", {1, 2, 3}).ok());
+    ASSERT_TRUE(database->Flush().ok());
+  }
+  const auto database = MustOpen({});
+  const auto table = ViewOf(*database, "t");
+  EXPECT_EQ(Scan(table).size(), 3u);  // the footer is known from here on
+  const std::string path = table->rowsets()[0].rowset->path();
+  const Value value(int64_t{2});
+  const std::string key = *EncodeKey(table->table().KeyTypes(), {&value, 1});
+  std::filesystem::copy_file(path, path + ".whole");
+  std::filesystem::resize_file(path, 4);
+  const auto error = FindKey(*table, key).status();
+  EXPECT_EQ(error.code(), StatusCode::kCorruption);
+  EXPECT_THAT(error.message(), HasSubstr(path + ": it ends at 4"));
+  std::filesystem::rename(path, path + ".short");
+  EXPECT_THAT(FindKey(*table, key).status().message(), HasSubstr(path));
+  EXPECT_FALSE(Load(*database, "t", {2, 4}).ok());
+  std::filesystem::rename(path + ".short", path);  // the file that is open, and its content
+  std::filesystem::copy_file(path + ".whole", path, std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::remove(path + ".whole");
+  EXPECT_TRUE(FindKey(*table, key)->has_value());
+  EXPECT_TRUE(Load(*database, "t", {4}).ok());
 }
 
 TEST_F(DatabaseTest, VerifyNamesDamageAnywhereInARowset) {

@@ -1,13 +1,15 @@
 // A file system whose calls stop at a gate while it is shut, so that a test can let things happen in the middle of a
-// flush, a compaction or a commit.
+// flush, a compaction or a commit; or of which some fail, or take long.
 
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include "base/file_system.h"
 
@@ -38,12 +40,33 @@ class GateFileSystem : public FileSystem {
     changed_.notify_all();
   }
 
+  // Such calls on paths that contain `part` fail from now on; the others go on, as on a disk that is full.
+  void Fail(Call call, std::string part, Status error) {
+    const std::lock_guard lock(mutex_);
+    failing_ = {call, std::move(part)};
+    error_ = std::move(error);
+  }
+  void Heal() {
+    const std::lock_guard lock(mutex_);
+    failing_.reset();
+  }
+  // Such calls take so long from now on, and are counted.
+  void Slow(Call call, std::string part, std::chrono::microseconds time) {
+    const std::lock_guard lock(mutex_);
+    slow_ = {call, std::move(part)};
+    slow_time_ = time;
+  }
+  uint64_t slow_calls() const {
+    const std::lock_guard lock(mutex_);
+    return slow_calls_;
+  }
+
   Result<std::unique_ptr<RandomFile>> Open(const std::string& path, OpenMode mode) override {
     ASSIGN_OR_RETURN(auto file, fs_.Open(path, mode));
     return std::unique_ptr<RandomFile>(new File(*this, std::move(file)));
   }
   Result<std::unique_ptr<SequentialWriter>> Create(const std::string& path) override {
-    Pass(Call::kCreate, path);
+    RETURN_IF_ERROR(Pass(Call::kCreate, path));
     ASSIGN_OR_RETURN(auto writer, fs_.Create(path));
     return std::unique_ptr<SequentialWriter>(new Writer(*this, std::move(writer)));
   }
@@ -64,11 +87,11 @@ class GateFileSystem : public FileSystem {
    public:
     Writer(GateFileSystem& gate, std::unique_ptr<SequentialWriter> writer) : gate_(gate), writer_(std::move(writer)) {}
     Status Append(Bytes data) override {
-      gate_.Pass(Call::kAppend, path());
+      RETURN_IF_ERROR(gate_.Pass(Call::kAppend, path()));
       return writer_->Append(data);
     }
     Status Sync() override {
-      gate_.Pass(Call::kSyncWriter, path());
+      RETURN_IF_ERROR(gate_.Pass(Call::kSyncWriter, path()));
       return writer_->Sync();
     }
     Status Close() override { return writer_->Close(); }
@@ -88,7 +111,7 @@ class GateFileSystem : public FileSystem {
     Status Truncate(uint64_t size) override { return file_->Truncate(size); }
     Status Allocate(uint64_t size) override { return file_->Allocate(size); }
     Status Sync() override {
-      gate_.Pass(Call::kSyncFile, path());
+      RETURN_IF_ERROR(gate_.Pass(Call::kSyncFile, path()));
       return file_->Sync();
     }
     Result<uint64_t> Size() const override { return file_->Size(); }
@@ -100,18 +123,39 @@ class GateFileSystem : public FileSystem {
     std::unique_ptr<RandomFile> file_;
   };
 
-  void Pass(Call call, const std::string& path) {
+  struct Calls {
+    Call call;
+    std::string part;
+    bool Have(Call other, const std::string& path) const {
+      return call == other && path.find(part) != std::string::npos;
+    }
+  };
+
+  Status Pass(Call call, const std::string& path) {
     std::unique_lock lock(mutex_);
     const auto stops = [&] { return shut_ && call == call_ && path.find(part_) != std::string::npos; };
-    if (!stops()) return;
-    ++waiters_;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return !stops(); });
-    --waiters_;
+    if (stops()) {
+      ++waiters_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return !stops(); });
+      --waiters_;
+    }
+    const Status status = failing_.has_value() && failing_->Have(call, path) ? error_ : Status::Ok();
+    if (!slow_.has_value() || !slow_->Have(call, path)) return status;
+    ++slow_calls_;
+    const auto time = slow_time_;
+    lock.unlock();
+    std::this_thread::sleep_for(time);
+    return status;
   }
 
   FileSystem& fs_;
-  std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards what follows
+  std::optional<Calls> failing_;
+  Status error_;
+  std::optional<Calls> slow_;
+  std::chrono::microseconds slow_time_{0};
+  uint64_t slow_calls_ = 0;
   std::condition_variable changed_;
   bool shut_ = false;
   Call call_ = Call::kCreate;

@@ -252,7 +252,12 @@ class ReplayTest : public ::testing::Test {
   std::string OpenWith(uint8_t type, const ByteBuffer& payload) {
     const Silence silence;
     FaultFileSystem fs;
-    const DatabaseOptions options{.create = true, .write_bytes = 8 << 20, .threads = 1, .background = false, .fs = &fs};
+    const DatabaseOptions options{.create = true,
+                                  .write_bytes = 8 << 20,
+                                  .threads = 1,
+                                  .wal_segment_bytes = 1 << 16,
+                                  .background = false,
+                                  .fs = &fs};
     auto database = *Database::Open("db", options);
     EXPECT_TRUE(CreateNumberTables(*database, {{"t", 1}}).ok());
     EXPECT_TRUE(WriteNumbers(*database, "t", WriteOp::kInsert, {{1, 1}, {2, 2}}).ok());

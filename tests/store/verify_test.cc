@@ -27,6 +27,7 @@ DatabaseOptions Options(FileSystem& fs, uint64_t retention = 0) {
           .write_bytes = 1 << 20,
           .threads = 1,
           .history_retention_micros = static_cast<int64_t>(retention),
+          .wal_segment_bytes = 1 << 16,
           .background = false,
           .fs = &fs};
 }
