@@ -77,7 +77,6 @@ void MergeZone(const ZoneMap& part, ZoneMap* whole) {
 
 // What Finish writes of a chunk behind the row groups.
 struct PendingChunk {
-  ByteBuffer filter;
   ByteBuffer column_index;
   ByteBuffer offset_index;
 };
@@ -90,7 +89,7 @@ class FileWriterImpl : public FileWriter {
 
   Status WriteMagic() { return Remember(file_->Append(AsBytes(kMagic))); }
   Status Append(std::span<const ColumnView> columns, size_t rows) override;
-  Status AddSection(const std::string& name, Bytes bytes) override;
+  Status AddSection(const std::string& name, Bytes bytes, Bytes rest) override;
   Result<WrittenFile> Finish() override;
   uint64_t bytes() const override { return file_->size(); }
 
@@ -100,10 +99,11 @@ class FileWriterImpl : public FileWriter {
   Status StartGroup();
   Status WriteOldestGroup();
   Status WriteChunk(EncodedChunk chunk, size_t column, RowGroup* group);
+  Status WriteFilters(const std::vector<ByteBuffer>& filters, RowGroup* group);
+  Status WriteGroups();
   Status FinishFile();
-  Status WriteFilters();
   Status WriteIndexes();
-  Status WriteSection(const std::string& name, Bytes bytes);
+  Status WriteSection(const std::string& name, Bytes bytes, Bytes rest = {});
   Status WriteFooter();
   template <typename Use>
   Status ForEachChunk(Use use);
@@ -123,7 +123,6 @@ class FileWriterImpl : public FileWriter {
   FileMetadata metadata_;
   std::vector<PendingChunk> pending_;  // of all row groups, column by column
   FileChecksums checksums_;            // likewise
-  std::vector<std::pair<std::string, ByteBuffer>> sections_;
   WrittenFile written_;
 };
 
@@ -207,7 +206,12 @@ Status FileWriterImpl::WriteOldestGroup() {
   RowGroup group;
   group.num_rows = static_cast<int64_t>(encoding.rows());
   ASSIGN_OR_RETURN(std::vector<EncodedChunk> chunks, encoding.Wait());
-  for (size_t c = 0; c < chunks.size(); ++c) RETURN_IF_ERROR(WriteChunk(std::move(chunks[c]), c, &group));
+  std::vector<ByteBuffer> filters;
+  for (size_t c = 0; c < chunks.size(); ++c) {
+    filters.push_back(std::move(chunks[c].filter));
+    RETURN_IF_ERROR(WriteChunk(std::move(chunks[c]), c, &group));
+  }
+  RETURN_IF_ERROR(WriteFilters(filters, &group));
   metadata_.num_rows += group.num_rows;
   metadata_.row_groups.push_back(std::move(group));
   spare_.push_back(encoding.ReleaseBuffer());
@@ -225,7 +229,6 @@ Status FileWriterImpl::WriteChunk(EncodedChunk chunk, size_t column, RowGroup* g
   for (PageLocation& page : chunk.offset_index.pages) page.offset += base;
 
   PendingChunk& pending = pending_.emplace_back();
-  pending.filter = std::move(chunk.filter);
   pending.column_index = std::move(chunk.column_index);
   SerializeOffsetIndex(chunk.offset_index, &pending.offset_index);
   chunk.checksums.offset_index = Crc32c(pending.offset_index);
@@ -244,15 +247,16 @@ Status FileWriterImpl::WriteChunk(EncodedChunk chunk, size_t column, RowGroup* g
   return Status::Ok();
 }
 
-Status FileWriterImpl::AddSection(const std::string& name, Bytes bytes) {
+Status FileWriterImpl::AddSection(const std::string& name, Bytes bytes, Bytes rest) {
   RETURN_IF_ERROR(failure_);
   CHECK(!finished_);
-  const auto same = [&](const auto& section) { return section.first == name; };
-  if (name == kChecksumsSection || std::any_of(sections_.begin(), sections_.end(), same)) {
+  const std::string entry = std::string(kSectionKeyPrefix) + name;
+  const auto same = [&](const auto& pair) { return pair.first == entry; };
+  if (name == kChecksumsSection || std::any_of(metadata_.key_value.begin(), metadata_.key_value.end(), same)) {
     return AlreadyExists("{}: there is a section '{}' already", file_->path(), name);
   }
-  sections_.emplace_back(name, ByteBuffer(bytes.begin(), bytes.end()));
-  return Status::Ok();
+  RETURN_IF_ERROR(Remember(WriteGroups()));
+  return Remember(WriteSection(name, bytes, rest));
 }
 
 // Calls use(metadata, pending) for the chunks in the order of the file.
@@ -265,13 +269,15 @@ Status FileWriterImpl::ForEachChunk(Use use) {
   return Status::Ok();
 }
 
-Status FileWriterImpl::WriteFilters() {
-  return ForEachChunk([&](ColumnMetadata& column, PendingChunk& pending) {
-    if (pending.filter.empty()) return Status::Ok();
-    column.bloom_filter_offset = static_cast<int64_t>(file_->size());
-    column.bloom_filter_length = static_cast<int32_t>(pending.filter.size());
-    return file_->Append(pending.filter);
-  });
+// Behind the group's pages, so that nobody holds them until the end.
+Status FileWriterImpl::WriteFilters(const std::vector<ByteBuffer>& filters, RowGroup* group) {
+  for (size_t c = 0; c < filters.size(); ++c) {
+    if (filters[c].empty()) continue;
+    group->columns[c].bloom_filter_offset = static_cast<int64_t>(file_->size());
+    group->columns[c].bloom_filter_length = static_cast<int32_t>(filters[c].size());
+    RETURN_IF_ERROR(file_->Append(filters[c]));
+  }
+  return Status::Ok();
 }
 
 Status FileWriterImpl::WriteIndexes() {
@@ -288,10 +294,12 @@ Status FileWriterImpl::WriteIndexes() {
   });
 }
 
-Status FileWriterImpl::WriteSection(const std::string& name, Bytes bytes) {
-  metadata_.key_value.emplace_back(std::string(kSectionKeyPrefix) + name,
-                                   fmt::format("{} {} {:08x}", file_->size(), bytes.size(), Crc32c(bytes)));
-  return file_->Append(bytes);
+Status FileWriterImpl::WriteSection(const std::string& name, Bytes bytes, Bytes rest) {
+  metadata_.key_value.emplace_back(
+      std::string(kSectionKeyPrefix) + name,
+      fmt::format("{} {} {:08x}", file_->size(), bytes.size() + rest.size(), Crc32c(rest, Crc32c(bytes))));
+  RETURN_IF_ERROR(file_->Append(bytes));
+  return file_->Append(rest);
 }
 
 Status FileWriterImpl::WriteFooter() {
@@ -306,12 +314,17 @@ Status FileWriterImpl::WriteFooter() {
   return file_->Append(footer);
 }
 
-Status FileWriterImpl::FinishFile() {
+// What is left of the rows, and with them their buffers.
+Status FileWriterImpl::WriteGroups() {
   if (filling_->rows() > 0) RETURN_IF_ERROR(StartGroup());
   while (!in_flight_.empty()) RETURN_IF_ERROR(WriteOldestGroup());
-  RETURN_IF_ERROR(WriteFilters());
+  spare_.clear();
+  return Status::Ok();
+}
+
+Status FileWriterImpl::FinishFile() {
+  RETURN_IF_ERROR(WriteGroups());
   RETURN_IF_ERROR(WriteIndexes());
-  for (const auto& [name, bytes] : sections_) RETURN_IF_ERROR(WriteSection(name, bytes));
   RETURN_IF_ERROR(WriteSection(std::string(kChecksumsSection), SerializeChecksums(checksums_)));
   RETURN_IF_ERROR(WriteFooter());
   written_.bytes = file_->size();

@@ -1,8 +1,8 @@
 // Writes one Parquet file: flat columns, data pages of version 2 (column_chunk_writer.h says why)
 // that break at the same rows in all columns, statistics, column and offset index, page CRCs, a
-// column filter for each column that asks for one. In the file's order: row groups, filters, column
-// indexes, offset indexes, sections, footer. Memory: up to three row groups of rows, and until
-// Finish the filters and indexes of the whole file.
+// column filter for each column that asks for one. In the file's order: row groups, each with its
+// filters behind it, sections, column indexes, offset indexes, footer. Memory: up to three row groups
+// of rows (without a pool one), and until Finish the indexes of the whole file.
 //
 // Legal order of calls: Create, Append any number of times, AddSection any number of times, Finish.
 // A writer destroyed before Finish succeeded removes its file. Not thread-safe; encodes on the
@@ -81,10 +81,10 @@ class FileWriter {
   // the writer is of no use after one.
   virtual Status Append(std::span<const ColumnView> columns, size_t rows) = 0;
 
-  // Puts bytes of Petalite's own into the file, before the footer, found through the key-value
-  // metadata "petalite.<name>" = "<offset> <length> <CRC-32C in hex>". Other readers never look
-  // there.
-  virtual Status AddSection(const std::string& name, Bytes bytes) = 0;
+  // Puts bytes of Petalite's own into the file, behind all rows, found through the key-value metadata
+  // "petalite.<name>" = "<offset> <length> <CRC-32C in hex>". Other readers never look there. `rest`
+  // goes behind `bytes`.
+  virtual Status AddSection(const std::string& name, Bytes bytes, Bytes rest = {}) = 0;
 
   // Writes what is left, the indexes, filters, the section "checksums" (CRC-32C of everything that
   // Parquet does not checksum: page headers, indexes, filters; docs/format.md) and the footer;

@@ -392,8 +392,10 @@ TEST(FileWriter, LaysTheFileOutAsDocumented) {
       for (const ColumnMetadata& column : group.columns) offsets.push_back(column.*member);
     }
   };
-  add(&ColumnMetadata::data_page_offset);
-  add(&ColumnMetadata::bloom_filter_offset);
+  for (const RowGroup& group : (*reader)->metadata().row_groups) {
+    for (const ColumnMetadata& column : group.columns) offsets.push_back(column.data_page_offset);
+    for (const ColumnMetadata& column : group.columns) offsets.push_back(column.bloom_filter_offset);
+  }
   add(&ColumnMetadata::column_index_offset);
   add(&ColumnMetadata::offset_index_offset);
   offsets.push_back(static_cast<int64_t>(written->footer_offset));
