@@ -15,7 +15,10 @@ size_t LimitFor(int bits) { return (size_t{3} << bits) / 4; }
 RowIndex::Slots::Slots(int bits)
     : shift(32 - bits),
       mask((size_t{1} << bits) - 1),
-      data(std::make_unique<std::atomic<uint64_t>[]>(size_t{1} << bits)) {}
+      memory((mask + 1) * sizeof(uint64_t)),
+      data(reinterpret_cast<std::atomic<uint64_t>*>(memory.data())) {
+  static_assert(sizeof(std::atomic<uint64_t>) == sizeof(uint64_t));  // zeroes are zeroes
+}
 
 RowIndex::RowIndex() : slots_(std::make_shared<Slots>(kFirstBits)), bits_(kFirstBits), limit_(LimitFor(kFirstBits)) {}
 

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <span>
 
+#include "base/huge_buffer.h"
+
 namespace petalite::store {
 
 inline constexpr uint32_t kNoRow = UINT32_MAX;
@@ -63,7 +65,8 @@ class RowIndex {
 
     int shift;
     size_t mask;
-    std::unique_ptr<std::atomic<uint64_t>[]> data;
+    HugeBuffer memory;  // every look-up would miss the translation buffer too
+    std::atomic<uint64_t>* data;
   };
 
   static uint32_t Row(uint64_t entry) { return static_cast<uint32_t>(entry) - 1; }
