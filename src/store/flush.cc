@@ -1,6 +1,7 @@
 #include "store/flush.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <boost/sort/spreadsort/integer_sort.hpp>
 
@@ -17,6 +18,63 @@ struct SortEntry {
   uint64_t prefix;  // the key's first eight bytes, as a number that orders like them
   uint32_t row;
 };
+
+// Keys that cut the rows of a memrowset into parts of about the same size, so that one part at a time can be sorted:
+// the entries that a sort needs take three times the room of the rows' order itself.
+class KeyParts {
+ public:
+  static constexpr size_t kMaxParts = 256;
+
+  explicit KeyParts(const MemRowset& mem) {
+    constexpr size_t kPartRows = 65536;
+    constexpr size_t kSamples = 16;  // of each part
+    const size_t parts = std::clamp<size_t>(mem.rows() / kPartRows, 1, kMaxParts);
+    std::vector<Bound> sample;
+    for (size_t i = 0; i < parts * kSamples && parts > 1; ++i) {
+      sample.push_back(BoundOf(mem.KeyOf(static_cast<uint32_t>(i * mem.rows() / (parts * kSamples)))));
+    }
+    std::sort(sample.begin(), sample.end());
+    for (size_t part = 1; part < parts; ++part) bounds_.push_back(sample[part * kSamples]);
+  }
+
+  size_t size() const { return bounds_.size() + 1; }
+  // The same for all rows of one key.
+  size_t PartOf(std::string_view key) const {
+    return static_cast<size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), BoundOf(key)) - bounds_.begin());
+  }
+
+ private:
+  struct Bound {
+    uint64_t prefix;
+    std::string_view key;
+    auto operator<=>(const Bound&) const = default;
+  };
+  static Bound BoundOf(std::string_view key) { return {KeyPrefix(key), key}; }
+
+  std::vector<Bound> bounds_;
+};
+
+// Sorts rows by key, those of one key from the newest to the oldest. `entries` is scratch.
+void SortByKey(const MemRowset& mem, std::span<uint32_t> rows, std::vector<SortEntry>* entries) {
+  entries->clear();
+  for (const uint32_t row : rows) entries->push_back({KeyPrefix(mem.KeyOf(row)), row});
+  // By radix, then what is left to tell where prefixes are equal.
+  boost::sort::spreadsort::integer_sort(
+      entries->begin(), entries->end(), [](const SortEntry& entry, unsigned shift) { return entry.prefix >> shift; },
+      [](const SortEntry& a, const SortEntry& b) { return a.prefix < b.prefix; });
+  for (auto begin = entries->begin(); begin != entries->end();) {
+    const auto end =
+        std::find_if(begin, entries->end(), [&](const auto& each) { return each.prefix != begin->prefix; });
+    if (end - begin > 1) {
+      std::sort(begin, end, [&](const SortEntry& a, const SortEntry& b) {
+        const int order = mem.KeyOf(a.row).compare(mem.KeyOf(b.row));
+        return order != 0 ? order < 0 : a.row > b.row;
+      });
+    }
+    begin = end;
+  }
+  std::transform(entries->begin(), entries->end(), rows.begin(), [](const SortEntry& entry) { return entry.row; });
+}
 
 // One memrowset on its way to disk.
 class MemRowsetFlush {
@@ -110,34 +168,31 @@ class MemRowsetFlush {
 
 std::vector<uint32_t> SortedRows(const MemRowset& mem, uint64_t horizon) {
   const uint32_t count = mem.rows();
-  std::vector<uint32_t> rows;
-  rows.reserve(count);
   if (!mem.is_keyed()) {
-    for (uint32_t row = 0; row < count; ++row) rows.push_back(row);
+    std::vector<uint32_t> rows(count);
+    std::iota(rows.begin(), rows.end(), 0);
     return rows;
   }
-  std::vector<SortEntry> entries;
-  entries.reserve(count);
+  const KeyParts parts(mem);
+  constexpr uint16_t kDropped = KeyParts::kMaxParts;
+  std::vector<uint16_t> part_of(count, kDropped);
+  std::vector<uint32_t> ends(parts.size() + 1);  // of each part; where it begins while it is filled
   const bool any_dead = mem.deaths() != 0;
   for (uint32_t row = 0; row < count; ++row) {
     if (any_dead && mem.DiedAt(row) <= horizon) continue;
-    entries.push_back({KeyPrefix(mem.KeyOf(row)), row});
+    part_of[row] = static_cast<uint16_t>(parts.PartOf(mem.KeyOf(row)));
+    ++ends[part_of[row] + 1u];
   }
-  // By radix, then what is left to tell where prefixes are equal.
-  boost::sort::spreadsort::integer_sort(
-      entries.begin(), entries.end(), [](const SortEntry& entry, unsigned shift) { return entry.prefix >> shift; },
-      [](const SortEntry& a, const SortEntry& b) { return a.prefix < b.prefix; });
-  for (auto begin = entries.begin(); begin != entries.end();) {
-    const auto end = std::find_if(begin, entries.end(), [&](const auto& each) { return each.prefix != begin->prefix; });
-    if (end - begin > 1) {
-      std::sort(begin, end, [&](const SortEntry& a, const SortEntry& b) {
-        const int order = mem.KeyOf(a.row).compare(mem.KeyOf(b.row));
-        return order != 0 ? order < 0 : a.row > b.row;
-      });
-    }
-    begin = end;
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::vector<uint32_t> rows(ends.back());
+  for (uint32_t row = 0; row < count; ++row) {
+    if (part_of[row] != kDropped) rows[ends[part_of[row]]++] = row;
   }
-  for (const SortEntry& entry : entries) rows.push_back(entry.row);
+  std::vector<SortEntry> entries;
+  for (size_t part = 0; part < parts.size(); ++part) {
+    const uint32_t begin = part == 0 ? 0 : ends[part - 1];
+    SortByKey(mem, std::span(rows).subspan(begin, ends[part] - begin), &entries);
+  }
   return rows;
 }
 
@@ -147,7 +202,7 @@ Status WriteRows(const MemRowset& mem, std::span<const uint32_t> rows, bool with
   std::vector<ColumnView> views(columns.size());
   std::vector<std::string_view> keys;
   std::vector<uint64_t> commits;
-  const std::vector<uint64_t> births = with_commits ? mem.Births() : std::vector<uint64_t>();
+  const MemRowset::Births births(mem);
   std::vector<std::vector<const uint8_t*>> blocks;
   for (size_t i = 0; i < columns.size(); ++i) blocks.push_back(mem.Blocks(i));
   for (size_t begin = 0; begin < rows.size(); begin += kPiece) {

@@ -231,16 +231,13 @@ uint64_t MemRowset::BornAt(uint32_t row) const {
   return runs_[FirstNot(runs_.size(), [&](size_t i) { return runs_[i].end <= row; })].commit;
 }
 
-std::vector<uint64_t> MemRowset::Births() const {
-  std::vector<uint64_t> births(rows());
-  size_t row = 0;
-  for (size_t i = 0; i < runs_.size() && row < births.size(); ++i) {
-    const size_t end = std::min<size_t>(runs_[i].end, births.size());
-    std::fill(births.begin() + static_cast<ptrdiff_t>(row), births.begin() + static_cast<ptrdiff_t>(end),
-              runs_[i].commit);
-    row = end;
+MemRowset::Births::Births(const MemRowset& mem) : mem_(mem) {
+  const uint32_t rows = mem.rows();
+  uint32_t run = 0;
+  for (uint32_t row = 0; row < rows; row += kStep) {
+    while (mem.runs_[run].end <= row) ++run;
+    first_.push_back(run);
   }
-  return births;
 }
 
 std::vector<const uint8_t*> MemRowset::Blocks(size_t column) const {

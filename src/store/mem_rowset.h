@@ -63,8 +63,8 @@ class MemRowset {
   // Rows of commits up to `commit`: the first so many.
   uint32_t RowsAt(uint64_t commit) const;
   uint64_t BornAt(uint32_t row) const;
-  // Of each row so far.
-  std::vector<uint64_t> Births() const;
+  // BornAt for many rows in any order, without a search for each. Of the rows so far.
+  class Births;
   // The commit at which a row died, or kNeverDied.
   uint64_t DiedAt(uint32_t row) const;
   uint64_t deaths() const { return death_order_.size(); }
@@ -127,6 +127,22 @@ class MemRowset {
   char* string_next_ = nullptr;
   std::atomic<size_t> memory_bytes_{0};
   size_t charged_ = 0;
+};
+
+class MemRowset::Births {
+ public:
+  explicit Births(const MemRowset& mem);
+  uint64_t operator[](uint32_t row) const {
+    uint32_t run = first_[row / kStep];
+    while (mem_.runs_[run].end <= row) ++run;
+    return mem_.runs_[run].commit;
+  }
+
+ private:
+  static constexpr uint32_t kStep = 64;
+
+  const MemRowset& mem_;
+  std::vector<uint32_t> first_;  // the run of every kStep-th row
 };
 
 }  // namespace petalite::store
