@@ -20,9 +20,10 @@ struct DatabaseOptions {
   bool create = false;      // make the directory a database if it is absent or empty
   double wait_seconds = 0;  // how long to wait for another process to let go of it
 
-  // Bytes. 0: what the cgroup or the machine has; a quarter of memory_limit; three eighths of it, at most 1 GiB.
+  // Bytes. 0: what the cgroup or the machine has; five sixteenths of memory_limit; three eighths of it, at most 1 GiB.
+  // What the two leave, an eighth of memory_limit at least, is for flushes and compactions.
   size_t memory_limit = 0;
-  size_t cache_bytes = 0;  // of decoded pages
+  size_t cache_bytes = 0;  // of decoded pages and key filters
   size_t write_bytes = 0;  // of rows that are not flushed yet; a writer that finds them full waits for a flush
   size_t threads = 0;      // 0: as many as the process may use
 

@@ -64,6 +64,7 @@ Result<double> OpenSeconds(const std::string& path, const store::DatabaseOptions
 Status BenchReplay(const Options& options, Report* report) {
   TemporaryFolder folder;
   store::DatabaseOptions database_options;
+  database_options.memory_limit = size_t{32} << 30;
   database_options.write_bytes = size_t{8} << 30;  // nothing is flushed
   database_options.background = false;
   database_options.durability = Durability::kNone;

@@ -292,7 +292,7 @@ duckdb::unique_ptr<duckdb::FunctionData> BindMetrics(ClientContext& context, duc
     store::StoreContext& store = catalog.database().context();
     const store::Metrics& metrics = store.metrics;
     const store::WalStatistics wal = store.log->wal().statistics();
-    const std::pair<const char*, uint64_t> counts[] = {
+    std::vector<std::pair<const char*, uint64_t>> counts = {
         {"keys_resolved", metrics.keys_resolved},
         {"filter_probes", metrics.filter_probes},
         {"false_positives", metrics.false_positives},
@@ -304,13 +304,19 @@ duckdb::unique_ptr<duckdb::FunctionData> BindMetrics(ClientContext& context, duc
         {"flushes", metrics.flushes},
         {"compactions", metrics.compactions},
         {"throttled_micros", metrics.throttled_micros},
-        {"memory_bytes", store.mem_bytes},
+        {"memory_limit", store.memory.shares().limit},
+        {"memory_used", store.memory.used()},
+        {"memory_peak", store.memory.peak()},
+        {"memory_reserved", store.memory.reserved()},
         {"wal_records", wal.records},
         {"wal_bytes", wal.bytes_written},
         {"wal_syncs", wal.syncs},
         {"wal_segments_created", wal.segments_created},
         {"wal_segments_recycled", wal.segments_recycled},
     };
+    for (size_t use = 0; use < store::kMemoryUses; ++use) {
+      counts.emplace_back(store::kMemoryUseNames[use], store.memory.used(static_cast<store::MemoryUse>(use)));
+    }
     const Value no_text(LogicalType::VARCHAR);
     for (const auto& [name, value] : counts) {
       data->rows.push_back({Value(database), Value(name), Count(value), no_text});

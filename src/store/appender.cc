@@ -160,7 +160,8 @@ class KeyedAppender : public TableAppender {
         budget_(budget),
         rowsets_(std::move(rowsets)),
         types_(table().KeyTypes()),
-        buffer_(table().schema()) {}
+        buffer_(table().schema()),
+        charge_(context.memory, MemoryUse::kStaged) {}
 
   Status Append(std::span<const ColumnView> columns, size_t rows) override {
     if (rows == 0) return Status::Ok();
@@ -171,11 +172,17 @@ class KeyedAppender : public TableAppender {
     }
     buffer_.Append(columns, rows);
     rows_ += rows;
-    const size_t bytes = key_bytes_ + buffer_.memory_bytes();
+    constexpr size_t kSortBytes = 20;  // that sorting a row takes
+    const size_t bytes = key_bytes_ + buffer_.memory_bytes() + (sorted_ ? 0 : keys_.size() * kSortBytes);
+    charge_.Set(bytes);
+    context_.memory.Settle();
     many_ = many_ || bytes >= few_bytes_;
     const bool full = (many_ && sorted_ && keys_.size() >= table().options().row_group_rows()) || bytes >= budget_ ||
-                      keys_.size() > UINT32_MAX / 2;
-    return full ? FlushRun().WithContext(TableContext()) : Status::Ok();
+                      context_.memory.IsCrowded(bytes) || keys_.size() > UINT32_MAX / 2;
+    if (!full) return Status::Ok();
+    RETURN_IF_ERROR(FlushRun().WithContext(TableContext()));
+    charge_.Set(buffer_.memory_bytes());
+    return Status::Ok();
   }
 
   Status Finish() override {
@@ -323,6 +330,7 @@ class KeyedAppender : public TableAppender {
   std::vector<RowsetSequence> rowsets_;  // one per tablet
   const std::vector<Type> types_;
   RowBuffer buffer_;
+  MemoryCharge charge_;                 // for it and the keys
   std::deque<EncodedKeys> batches_;     // what keys_ points into
   std::vector<std::string_view> keys_;  // of the buffer's rows
   size_t key_bytes_ = 0;

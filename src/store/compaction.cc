@@ -22,6 +22,7 @@ class Compaction {
   }
 
   Status Run() {
+    const MergeCharge charge(context_.memory, merge_.memory_bytes());
     RETURN_IF_ERROR(merge_.Run());
     deaths_.resize(merge_.outputs().size());
     CarryDeaths();

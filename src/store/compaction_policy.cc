@@ -156,15 +156,17 @@ bool IsWorthTaking(const Partner& partner, double bytes, double gain) {
 struct Merge {
   std::vector<size_t> inputs;
   uint64_t bytes = 0;
+  uint64_t rows = 0;
   double gain = 0;
 
   double ratio() const { return gain / static_cast<double>(std::max<uint64_t>(bytes, 1)); }
   bool Fits(const CompactionPolicyOptions& options) const {
-    return bytes <= options.budget_bytes && inputs.size() <= options.max_inputs;
+    return bytes <= options.budget_bytes && rows <= options.max_rows && inputs.size() <= options.max_inputs;
   }
   void Take(Candidates candidates, const Partner& partner) {
     inputs.push_back(partner.index);
     bytes += candidates[partner.index].bytes;
+    rows += candidates[partner.index].rows;
     gain += partner.gain;
   }
 };
@@ -176,7 +178,7 @@ constexpr double kSameCost = 1.25;
 // What pays in the long run, whatever the budget. The first partner is the cheapest there is; without it nothing would
 // get better.
 Merge PlanAround(Candidates candidates, size_t centre, const std::vector<Partner>& partners) {
-  Merge plan{.inputs = {centre}, .bytes = candidates[centre].bytes};
+  Merge plan{.inputs = {centre}, .bytes = candidates[centre].bytes, .rows = candidates[centre].rows};
   double level = 0;  // cost of the first of the partners of about the same cost
   double bytes = 0;  // of the plan before them, and what it gains
   double gain = 0;
@@ -195,7 +197,7 @@ Merge PlanAround(Candidates candidates, size_t centre, const std::vector<Partner
 // The first of the plan's inputs, as many as bring the most for their bytes within the limits; a pair at least.
 Merge BestPrefix(Candidates candidates, size_t centre, const std::vector<Partner>& partners, size_t planned,
                  const CompactionPolicyOptions& options) {
-  Merge prefix{.inputs = {centre}, .bytes = candidates[centre].bytes};
+  Merge prefix{.inputs = {centre}, .bytes = candidates[centre].bytes, .rows = candidates[centre].rows};
   Merge best;
   for (size_t i = 0; i + 1 < planned; ++i) {
     prefix.Take(candidates, partners[i]);
@@ -227,7 +229,7 @@ Merge BestSlice(Candidates candidates, const KeySpace& space, const Merge& plan,
       partners.push_back({j, gain, static_cast<double>(candidates[j].bytes) / gain});
     }
     SortByCost(partners);
-    Merge slice{.inputs = {centre}, .bytes = candidates[centre].bytes};
+    Merge slice{.inputs = {centre}, .bytes = candidates[centre].bytes, .rows = candidates[centre].rows};
     for (const Partner& partner : partners) {
       Merge more = slice;
       more.Take(candidates, partner);

@@ -39,6 +39,8 @@ struct CompactionPolicyOptions {
   // A rowset of which more than this part would be dropped is rewritten.
   double dead_ratio = 0.3;
   size_t max_inputs = 255;  // of one run; at least 2
+  // Of one run, with the same exceptions as for bytes.
+  uint64_t max_rows = UINT64_MAX;
   // An output that would exceed this is split by key into disjoint rowsets of about the same size.
   uint64_t rowset_bytes = uint64_t{1} << 30;
 };

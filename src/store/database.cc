@@ -71,12 +71,26 @@ Result<std::unique_ptr<FileLock>> LockWithin(FileSystem& fs, const std::string& 
   }
 }
 
+// Of the log, not yet written.
+size_t LogBuffer(const DatabaseOptions& options) {
+  return std::min(options.memory_limit / 16, WalOptions().max_buffered);
+}
+
+// Flushes and merges have what the others leave.
+MemoryShares SharesOf(const DatabaseOptions& options) {
+  const size_t others = options.cache_bytes + options.write_bytes + LogBuffer(options);
+  return {.limit = options.memory_limit,
+          .cache = options.cache_bytes,
+          .writes = options.write_bytes,
+          .jobs = options.memory_limit - std::min(options.memory_limit, others)};
+}
+
 size_t Default(size_t given, size_t otherwise) { return given != 0 ? given : otherwise; }
 
 // The limits that were not given, from the one that was, or from the machine.
 DatabaseOptions Resolved(DatabaseOptions options) {
   options.memory_limit = Default(options.memory_limit, AvailableMemory());
-  options.cache_bytes = Default(options.cache_bytes, options.memory_limit / 4);
+  options.cache_bytes = Default(options.cache_bytes, options.memory_limit / 16 * 5);
   options.write_bytes = Default(options.write_bytes, std::min(options.memory_limit / 8 * 3, size_t{1} << 30));
   options.threads = Default(options.threads, AvailableThreads());
   return options;
@@ -106,9 +120,10 @@ size_t AvailableThreads() {
 
 Database::Database(std::string path, const DatabaseOptions& options, FileSystem& fs)
     : options_(options),
-      cache_(options.cache_bytes),
+      memory_(SharesOf(options), options.memory_source),
+      cache_(memory_),
       pool_(options.threads),
-      context_{.fs = fs, .path = std::move(path), .cache = cache_, .pool = pool_},
+      context_{.fs = fs, .path = std::move(path), .memory = memory_, .cache = cache_, .pool = pool_},
       snapshots_(options.history_retention_micros) {
   context_.snapshots = &snapshots_;
   context_.cold_key_pages = options.cold_key_pages;
@@ -129,6 +144,10 @@ Database::~Database() {
 
 Result<std::unique_ptr<Database>> Database::Open(const std::string& path, const DatabaseOptions& given) {
   const DatabaseOptions options = Resolved(given);
+  if (SharesOf(options).jobs < options.memory_limit / 8) {
+    return InvalidArgument("cache_bytes ({}) and write_bytes ({}) leave too little of memory_limit ({})",
+                           options.cache_bytes, options.write_bytes, options.memory_limit);
+  }
   FileSystem& fs = options.fs != nullptr ? *options.fs : PosixFileSystem();
   ASSIGN_OR_RETURN(bool exists, fs.Exists(path));
   if (!exists && !options.create) return NotFound("{}: there is no such database", path);
@@ -165,7 +184,8 @@ Status Database::OpenCatalog(bool exists) {
   RETURN_IF_ERROR(recovery.Restore(image_));
   const WalOptions wal_options{.segment_bytes = options_.wal_segment_bytes,
                                .durability = options_.durability,
-                               .async_interval_ms = options_.async_interval_ms};
+                               .async_interval_ms = options_.async_interval_ms,
+                               .max_buffered = LogBuffer(options_)};
   ASSIGN_OR_RETURN(auto wal, Wal::Open(fs, path() + "/wal", image_.replay_lsn, wal_options, options_.read_only,
                                        [&](const WalRecord& record) { return recovery.Replay(record); }));
   log_ = std::make_unique<CommitLog>(std::move(wal), recovery.last_commit());

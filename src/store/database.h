@@ -34,7 +34,7 @@ struct DatabaseOptions {
   bool create = false;      // make the directory a database if it is absent or empty
   double wait_seconds = 0;  // how long to wait for the lock
   size_t memory_limit = 0;  // of the store as a whole; 0: the memory that this process may use
-  size_t cache_bytes = 0;   // budget of the page cache, part of memory_limit; 0: a quarter of it
+  size_t cache_bytes = 0;   // of the page cache and key filters, part of memory_limit; 0: five sixteenths of it
   size_t write_bytes = 0;   // of memrowsets and imports, part of memory_limit; 0: three eighths of it, at most 1 GiB
   size_t threads = 0;       // 0: as many as the process may use
   Durability durability = Durability::kSync;
@@ -44,6 +44,8 @@ struct DatabaseOptions {
   bool background = true;       // flush and compact on threads of its own; off: only when asked, and for want of memory
   bool cold_key_pages = false;  // read key pages from the disk whenever a write needs one (for benchmarks)
   FileSystem* fs = nullptr;     // null: the operating system's
+  // Of which the store reserves what it uses, if the process has an owner of its memory; outlives the database.
+  std::shared_ptr<MemorySource> memory_source;
 };
 
 // Bytes that this process may use: the machine's memory, or the cgroup's limit where it is lower.
@@ -54,7 +56,8 @@ size_t AvailableThreads();
 class Database {
  public:
   // Errors: the path is no database (kNotFound, or kInvalidArgument for a directory that holds something else),
-  // another process holds it (kBusy, with its pid), a newer format version (kUnsupported), a damaged catalog or log.
+  // another process holds it (kBusy, with its pid), a newer format version (kUnsupported), a damaged catalog or log,
+  // shares of memory that leave less than an eighth of it to flushes and compactions (kInvalidArgument).
   static Result<std::unique_ptr<Database>> Open(const std::string& path, const DatabaseOptions& options);
   // Flushes what is in memory and writes a checkpoint, so that the next open has nothing to replay. What fails then is
   // logged: the log still has it.
@@ -123,6 +126,7 @@ class Database {
   uint64_t OldestInMemory() const;
 
   DatabaseOptions options_;
+  MemoryBudget memory_;
   PageCache cache_;
   ThreadPool pool_;
   StoreContext context_;

@@ -93,6 +93,14 @@ class MemRowsetFlush {
 
  private:
   Status WriteFile() {
+    // Under the schema that the rows came with: who reads an older version wants its columns.
+    const TableOptions options = table_.options().For(table_.schema(), mem_->schema());
+    // Beside the writer a flush has the rows' order and its reverse, and the part of it that is being sorted.
+    const size_t order = size_t{mem_->rows()} * (2 * sizeof(uint32_t)) + (size_t{2} << 20);
+    const WriterPlan plan = PlanWriter(options, mem_->memory_bytes() / mem_->rows(),
+                                       mem_->is_keyed() ? mem_->rows() : 0, context_.memory.shares().jobs / 2);
+    const MemoryCharge charge(context_.memory, MemoryUse::kFlushes, order + plan.bytes);
+    context_.memory.Settle();
     const std::vector<uint32_t> rows = SortedRows(*mem_, context_.snapshots->horizon());
     position_of_.assign(mem_->rows(), kNoRow);
     for (uint32_t i = 0; i < rows.size(); ++i) position_of_[rows[i]] = i;
@@ -101,15 +109,15 @@ class MemRowsetFlush {
     const RowsetId id = context_.next_rowset_id.fetch_add(1);
     const std::string directory = context_.DataDirectory(tablet_.table());
     RETURN_IF_ERROR(context_.fs.CreateDirectories(directory));
-    // Under the schema that the rows came with: who reads an older version wants its columns.
-    const TableOptions options = table_.options().For(table_.schema(), mem_->schema());
     ASSIGN_OR_RETURN(const auto writer, RowsetWriter::Create(context_, tablet_.table(),
                                                              {.schema = mem_->schema(),
                                                               .options = options,
                                                               .key = mem_->key(),
                                                               .id = id,
                                                               .tablet = tablet_.index(),
-                                                              .with_commits = with_commits}));
+                                                              .with_commits = with_commits,
+                                                              .keys = mem_->is_keyed() ? rows.size() : 0,
+                                                              .plan = &plan}));
     RETURN_IF_ERROR(WriteRows(*mem_, rows, with_commits, writer.get()));
     ASSIGN_OR_RETURN(RowsetInfo info, writer->Finish());
     if (!with_commits) info.min_commit = info.max_commit = mem_->last_commit();
@@ -149,7 +157,7 @@ class MemRowsetFlush {
     const Bytes parts[] = {body};
     RETURN_IF_ERROR(context_.log->AppendStorage(parts, [&](Lsn) { tablet_.SetState(next); }));
     if (rowset_ != nullptr) rowset_->MarkObsolete(false);
-    context_.mem_bytes.fetch_sub(mem_->charged(), std::memory_order_relaxed);
+    context_.memory.Remove(MemoryUse::kMemRowsets, mem_->charged());
     context_.metrics.flushes.fetch_add(1, std::memory_order_relaxed);
     return Status::Ok();
   }
@@ -197,7 +205,7 @@ std::vector<uint32_t> SortedRows(const MemRowset& mem, uint64_t horizon) {
 }
 
 Status WriteRows(const MemRowset& mem, std::span<const uint32_t> rows, bool with_commits, RowsetWriter* writer) {
-  constexpr size_t kPiece = 98304;
+  const size_t piece_rows = writer->row_group_rows();
   std::vector<GatheredColumn> columns(mem.schema().size());
   std::vector<ColumnView> views(columns.size());
   std::vector<std::string_view> keys;
@@ -205,8 +213,8 @@ Status WriteRows(const MemRowset& mem, std::span<const uint32_t> rows, bool with
   const MemRowset::Births births(mem);
   std::vector<std::vector<const uint8_t*>> blocks;
   for (size_t i = 0; i < columns.size(); ++i) blocks.push_back(mem.Blocks(i));
-  for (size_t begin = 0; begin < rows.size(); begin += kPiece) {
-    const auto piece = rows.subspan(begin, std::min(kPiece, rows.size() - begin));
+  for (size_t begin = 0; begin < rows.size(); begin += piece_rows) {
+    const auto piece = rows.subspan(begin, std::min(piece_rows, rows.size() - begin));
     for (size_t i = 0; i < columns.size(); ++i) {
       GatherRows(mem, i, blocks[i], piece, &columns[i]);
       views[i] = columns[i].View();
@@ -234,7 +242,7 @@ Status FlushTablet(Tablet& tablet, const Table& table) {
       if (mem->rows() != 0) frozen.push_back(mem);
     }
   }
-  for (const auto& mem : frozen) RETURN_IF_ERROR(MemRowsetFlush(tablet, table, mem).Run());
+  for (auto& mem : frozen) RETURN_IF_ERROR(MemRowsetFlush(tablet, table, std::move(mem)).Run());
   return Status::Ok();
 }
 

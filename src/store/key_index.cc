@@ -35,17 +35,35 @@ class SplitBlockKeyFilter : public KeyFilter {
 
 }  // namespace
 
-ByteBuffer KeyFilter::Build(std::span<const uint64_t> hashes, double fpp) {
-  bloom::SplitBlockFilter filter(bloom::BlocksFor(hashes.size(), fpp));
-  filter.Insert(hashes);
-  ByteBuffer section;
-  section.reserve(kHeaderBytes + filter.bits().size());
-  AppendLe<uint32_t>(section, kSplitBlock);
-  AppendLe<uint32_t>(section, 0);
-  AppendLe<uint64_t>(section, hashes.size());
-  AppendLe<double>(section, fpp);
-  AppendBytes(section, filter.bits());
-  return section;
+KeyFilterBuilder::KeyFilterBuilder(uint64_t keys, double fpp) : fpp_(fpp) {
+  if (keys != 0) filter_.emplace(bloom::BlocksFor(keys, fpp));
+}
+
+void KeyFilterBuilder::Add(std::span<const uint64_t> hashes) {
+  keys_ += hashes.size();
+  if (filter_.has_value()) {
+    filter_->Insert(hashes);
+  } else {
+    hashes_.emplace_back(hashes.begin(), hashes.end());
+  }
+}
+
+void KeyFilterBuilder::Finish() {
+  if (filter_.has_value()) return;
+  filter_.emplace(bloom::BlocksFor(keys_, fpp_));
+  for (std::vector<uint64_t>& each : hashes_) {
+    filter_->Insert(each);
+    each = {};
+  }
+}
+
+ByteBuffer KeyFilterBuilder::header() const {
+  ByteBuffer header;
+  AppendLe<uint32_t>(header, kSplitBlock);
+  AppendLe<uint32_t>(header, 0);
+  AppendLe<uint64_t>(header, keys_);
+  AppendLe<double>(header, fpp_);
+  return header;
 }
 
 Result<std::shared_ptr<const KeyFilter>> KeyFilter::Parse(Bytes section, std::shared_ptr<const void> owner) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +31,28 @@ class KeyFilter {
   // What the bits as they are let through.
   virtual double real_fpp() const = 0;
 
-  // The section of a filter over `hashes`, sized exactly for the true FPP.
-  static ByteBuffer Build(std::span<const uint64_t> hashes, double fpp);
   // `section` lies where `owner` keeps it.
   static Result<std::shared_ptr<const KeyFilter>> Parse(Bytes section, std::shared_ptr<const void> owner);
+};
+
+// Makes a filter that is sized exactly for the true FPP, while its keys come. Where it is known how many come, they go
+// into it at once; otherwise their hashes, two to three times as large, wait until the end.
+class KeyFilterBuilder {
+ public:
+  // `keys`: how many; 0: nobody knows.
+  KeyFilterBuilder(uint64_t keys, double fpp);
+
+  void Add(std::span<const uint64_t> hashes);
+  // Builds what is not built yet. The section is header() and bits(), one behind the other.
+  void Finish();
+  ByteBuffer header() const;
+  Bytes bits() const { return filter_->bits(); }
+
+ private:
+  const double fpp_;
+  uint64_t keys_ = 0;  // so far
+  std::optional<bloom::SplitBlockFilter> filter_;
+  std::vector<std::vector<uint64_t>> hashes_;
 };
 
 // The first key of each page, in file order. Immutable, thread-safe.

@@ -9,6 +9,7 @@
 #include "store/compaction.h"
 #include "store/database.h"
 #include "store/flush.h"
+#include "store/rowset_merge.h"
 #include "store/snapshots.h"
 
 namespace petalite::store {
@@ -54,15 +55,21 @@ bool Maintenance::IsLogLong() const {
   return context.log->wal().end() - context.replay_lsn.load(std::memory_order_relaxed) > limit;
 }
 
-// Half of the memory is for the rows that come while the other half is flushed.
-bool Maintenance::IsTimeToFlush() const {
-  return IsLogLong() ||
-         database_.context().mem_bytes.load(std::memory_order_relaxed) >= database_.options().write_bytes / 2;
+// What memrowsets may take. Staged rows have the other half of the share at most, but no flush makes them fewer, so
+// that nobody may wait for that. A quarter where the process is short of memory.
+size_t Maintenance::Room() const {
+  const MemoryBudget& memory = database_.context().memory;
+  const size_t writes = memory.shares().writes;
+  const size_t room = writes - std::min(memory.used(MemoryUse::kStaged), writes / 2);
+  return memory.is_tight() ? room / 4 : room;
 }
 
-bool Maintenance::IsFull() const {
-  return database_.context().mem_bytes.load(std::memory_order_relaxed) >= database_.options().write_bytes;
+// Half of the room is for the rows that come while the other half is flushed.
+bool Maintenance::IsTimeToFlush() const {
+  return IsLogLong() || database_.context().memory.used(MemoryUse::kMemRowsets) >= Room() / 2;
 }
+
+bool Maintenance::IsFull() const { return database_.context().memory.used(MemoryUse::kMemRowsets) >= Room(); }
 
 void Maintenance::NoteWrite() {
   if (!IsTimeToFlush()) return;
@@ -77,6 +84,7 @@ void Maintenance::RequestCheckpoint() {
 
 Status Maintenance::WaitForRoom() {
   RETURN_IF_ERROR(database_.context().log->wal().WaitForRoom());
+  database_.context().memory.Settle();
   if (!IsFull()) return Status::Ok();
   std::unique_lock lock(mutex_);
   if (!running_) {
@@ -126,6 +134,7 @@ void Maintenance::RunFlushes() {
     if (!IsTimeToFlush() && !checkpoint_wanted_) {
       // Memory may have become free by others: by a flush that somebody asked for, or with a table that was dropped.
       done_.notify_all();
+      database_.context().memory.Settle();
       // A writer that fills the memory tells without the lock, so the wait ends by itself too.
       work_.wait_for(lock, std::chrono::milliseconds(50));
       continue;
@@ -171,7 +180,10 @@ void Maintenance::RunCompactions() {
     lock.unlock();
     bool any = false;
     Status status = CompactAll(&any);
-    if (status.ok() && any) status = database_.Checkpoint();
+    if (status.ok() && any) {
+      malloc_trim(0);
+      status = database_.Checkpoint();
+    }
     lock.lock();
     compacting_ = false;
     compaction_error_ = status;
@@ -206,6 +218,7 @@ Result<bool> Maintenance::CompactOnce(Tablet& tablet, const Table& table) {
   const auto candidates = CandidatesOf(*state, table.schema(), mixed, hold.commit());
   CompactionPolicyOptions options;
   options.rowset_bytes = table.options().rowset_bytes();
+  RowsetMerge::LimitTo(database_.context().memory.shares().jobs / 2, table, &options);
   const auto choice = ChooseCompaction(candidates, options);
   if (!choice.has_value()) return false;
   std::vector<std::shared_ptr<Rowset>> inputs;

@@ -45,6 +45,7 @@ class Maintenance {
   bool IsTimeToFlush() const;
   bool IsLogLong() const;
   bool IsFull() const;
+  size_t Room() const;
 
   Database& database_;
   mutable std::mutex mutex_;

@@ -216,9 +216,9 @@ uint32_t MemRowset::FindNewest(std::string_view key, uint64_t hash) const {
   return index_.FindAsWriter(hash, [&](uint32_t row) { return KeyOf(row) == key; });
 }
 
-void MemRowset::ChargeTo(std::atomic<size_t>* account) {
+void MemRowset::ChargeTo(MemoryBudget* budget) {
   const size_t now = memory_bytes();
-  account->fetch_add(now - charged_, std::memory_order_relaxed);
+  budget->Add(MemoryUse::kMemRowsets, now - charged_);
   charged_ = now;
 }
 

@@ -18,6 +18,7 @@
 #include "petalite/column_view.h"
 #include "petalite/schema.h"
 #include "store/delete_log.h"
+#include "store/memory_budget.h"
 #include "store/row_index.h"
 
 namespace petalite::store {
@@ -91,8 +92,8 @@ class MemRowset {
   // Writes the rows of [begin, end), relative to begin, that are alive at `commit`; how many.
   uint32_t LiveRows(uint32_t begin, uint32_t end, uint64_t commit, uint32_t* out) const;
 
-  // Adds to `account` what it has grown by since the last call. For the writer.
-  void ChargeTo(std::atomic<size_t>* account);
+  // Counts what it has grown by since the last call. For the writer.
+  void ChargeTo(MemoryBudget* budget);
   size_t charged() const { return charged_; }
   size_t memory_bytes() const { return memory_bytes_.load(std::memory_order_relaxed) + index_.memory_bytes(); }
 

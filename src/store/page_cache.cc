@@ -19,15 +19,26 @@ size_t PageCache::KeyHash::operator()(const CacheKey& key) const {
   return Remix(Remix(key.rowset) ^ place ^ static_cast<uint64_t>(key.kind));
 }
 
-PageCache::PageCache(size_t budget_bytes) : budget_(budget_bytes) {}
+PageCache::PageCache(MemoryBudget& budget) : budget_(budget) {
+  budget_.SetShrink([this](size_t bytes) { GiveBack(bytes); });
+}
+
+PageCache::~PageCache() { budget_.Remove(MemoryUse::kPages, statistics().bytes); }
 
 PageCache::Shard& PageCache::ShardOf(const CacheKey& key) { return shards_[KeyHash()(key) >> 60]; }
 
 bool PageCache::Pin(size_t bytes) {
-  const size_t before = pinned_.fetch_add(bytes, std::memory_order_relaxed);
-  if (before + bytes <= budget_ / 2) return true;
-  pinned_.fetch_sub(bytes, std::memory_order_relaxed);
-  return false;
+  const size_t room = budget_.shares().cache / 8 * 7;
+  const size_t filters = budget_.used(MemoryUse::kFilters);
+  if (bytes > room || filters > room - bytes) return false;
+  budget_.Add(MemoryUse::kFilters, bytes);  // two threads at once may pass the mark by a filter
+  // Pages make room now: the next one that is cached may be long in coming.
+  for (Shard& shard : shards_) {
+    Entries evicted;
+    const std::lock_guard lock(shard.mutex);
+    ShrinkTo(shard_budget(), shard, &evicted);
+  }
+  return true;
 }
 
 bool PageCache::Contains(const CacheKey& key) {
@@ -68,25 +79,40 @@ bool PageCache::Lookup(const CacheKey& key, std::shared_ptr<const void>* object)
 
 void PageCache::Insert(const CacheKey& key, std::shared_ptr<const void> object, size_t bytes) {
   bytes += kEntryOverhead;
-  if (bytes > shard_budget()) return;
-  Shard& shard = ShardOf(key);
-  Entries evicted;  // destroyed after the lock is released
-  const std::lock_guard lock(shard.mutex);
-  if (shard.index.contains(key)) return;  // another thread was faster
-  shard.probation.push_front({key, std::move(object), bytes, false});
-  shard.index.emplace(key, shard.probation.begin());
-  shard.probation_bytes += bytes;
-  Shrink(shard, &evicted);
+  const size_t room = shard_budget();
+  if (bytes > room) return;
+  {
+    Shard& shard = ShardOf(key);
+    Entries evicted;  // destroyed after the lock is released
+    const std::lock_guard lock(shard.mutex);
+    if (shard.index.contains(key)) return;  // another thread was faster
+    ShrinkTo(room - bytes, shard, &evicted);
+    shard.probation.push_front({key, std::move(object), bytes, false});
+    shard.index.emplace(key, shard.probation.begin());
+    shard.probation_bytes += bytes;
+    budget_.Add(MemoryUse::kPages, bytes);
+  }
+  budget_.Settle();
 }
 
-void PageCache::Shrink(Shard& shard, Entries* evicted) {
-  while (shard.probation_bytes + shard.protected_bytes > shard_budget()) {
+void PageCache::ShrinkTo(size_t bytes, Shard& shard, Entries* evicted) {
+  while (shard.probation_bytes + shard.protected_bytes > bytes) {
     Entries& from = shard.probation.empty() ? shard.protect : shard.probation;
     const Entries::iterator last = std::prev(from.end());
     (last->is_protected ? shard.protected_bytes : shard.probation_bytes) -= last->bytes;
+    budget_.Remove(MemoryUse::kPages, last->bytes);
     shard.index.erase(last->key);
     ++shard.evictions;
     evicted->splice(evicted->end(), from, last);
+  }
+}
+
+void PageCache::GiveBack(size_t bytes) {
+  for (Shard& shard : shards_) {
+    Entries evicted;
+    const std::lock_guard lock(shard.mutex);
+    const size_t held = shard.probation_bytes + shard.protected_bytes;
+    ShrinkTo(held - std::min(held, (bytes + kShards - 1) / kShards), shard, &evicted);
   }
 }
 
@@ -99,6 +125,7 @@ void PageCache::Forget(uint64_t rowset) {
         const auto next = std::next(entry);
         if (entry->key.rowset == rowset) {
           (entry->is_protected ? shard.protected_bytes : shard.probation_bytes) -= entry->bytes;
+          budget_.Remove(MemoryUse::kPages, entry->bytes);
           shard.index.erase(entry->key);
           dropped.splice(dropped.end(), *entries, entry);
         }
@@ -118,7 +145,7 @@ CacheStatistics PageCache::statistics() const {
     sum.bytes += shard.probation_bytes + shard.protected_bytes;
     sum.objects += shard.index.size();
   }
-  sum.budget = budget_;
+  sum.budget = budget_.shares().cache;
   return sum;
 }
 

@@ -3,12 +3,12 @@
 //
 // Eviction is segmented LRU: a first use puts an object on probation, a second one protects it; so one pass over a
 // large table does not push out what is used again and again. What a scan holds right now stays alive through its
-// shared_ptr, cached or not.
+// shared_ptr, cached or not. Its room is the budget's share for it, less what filters take.
 
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -18,6 +18,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/status.h"
+#include "store/memory_budget.h"
 
 namespace petalite::store {
 
@@ -44,7 +45,8 @@ struct CacheStatistics {
 
 class PageCache {
  public:
-  explicit PageCache(size_t budget_bytes);
+  explicit PageCache(MemoryBudget& budget);
+  ~PageCache();
 
   // The cached object, or what `load` makes, which is cached if it fits. T has memory_bytes(). A null pointer from
   // `load` is an answer too ("no such filter") and is cached. Two threads that miss at once may both load.
@@ -61,11 +63,10 @@ class PageCache {
 
   // Whether GetOrLoad would find it; changes nothing.
   bool Contains(const CacheKey& key);
-  // Takes bytes off the budget for something that stays in memory elsewhere, as long as half of the budget is left;
-  // false: there is no room for it. Unpin gives them back.
+  // Takes room for a filter that stays in memory elsewhere, as long as an eighth is left; false: there is none for it.
+  // Unpin gives it back.
   bool Pin(size_t bytes);
-  void Unpin(size_t bytes) { pinned_.fetch_sub(bytes, std::memory_order_relaxed); }
-  size_t pinned() const { return pinned_.load(std::memory_order_relaxed); }
+  void Unpin(size_t bytes) { budget_.Remove(MemoryUse::kFilters, bytes); }
   // Drops everything of a rowset that is gone.
   void Forget(uint64_t rowset);
   CacheStatistics statistics() const;
@@ -97,13 +98,18 @@ class PageCache {
 
   bool Lookup(const CacheKey& key, std::shared_ptr<const void>* object);
   void Insert(const CacheKey& key, std::shared_ptr<const void> object, size_t bytes);
-  void Shrink(Shard& shard, Entries* evicted);
+  // Evicts what was not used for longest until the shard holds no more than `bytes`.
+  void ShrinkTo(size_t bytes, Shard& shard, Entries* evicted);
+  // The same for all shards, until so many bytes are free.
+  void GiveBack(size_t bytes);
   Shard& ShardOf(const CacheKey& key);
 
-  size_t shard_budget() const { return (budget_ - pinned()) / kShards; }
+  size_t shard_budget() const {
+    const size_t filters = budget_.used(MemoryUse::kFilters);
+    return (budget_.shares().cache - std::min(filters, budget_.shares().cache)) / kShards;
+  }
 
-  const size_t budget_;
-  std::atomic<size_t> pinned_{0};
+  MemoryBudget& budget_;
   std::array<Shard, kShards> shards_;
 };
 

@@ -217,7 +217,7 @@ Status Recovery::ReplayRows(Tablet& tablet, const Table& table, const DecodedCha
     }
   }
   mem.Append(change.columns, change.rows, keys, hashes, commit, lsn);
-  mem.ChargeTo(&context_.mem_bytes);
+  mem.ChargeTo(&context_.memory);
   return Status::Ok();
 }
 
@@ -265,7 +265,7 @@ Status Recovery::ReplayStorage(const WalRecord& wal_record) {
     if (mem->id() != record.mem_rowset) {
       mems.push_back(mem);
     } else {
-      context_.mem_bytes -= mem->charged();
+      context_.memory.Remove(MemoryUse::kMemRowsets, mem->charged());
     }
   }
   for (StorageRecord::Added& added : record.added) {

@@ -1,6 +1,8 @@
 #include "store/rowset_merge.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "column/types.h"
 #include "store/key_prefix.h"
@@ -8,10 +10,34 @@
 namespace petalite::store {
 namespace {
 
-constexpr size_t kPiece = 98304;    // rows gathered at a time
 constexpr size_t kSampling = 4096;  // rows between two counts of what each input has given
 
+// A row's bytes as they lie in memory, strings as far as their pages tell.
+size_t RowBytes(const RowsetInfo& info) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < info.columns.size(); ++i) {
+    const uint64_t encoded = info.columns[i].uncompressed_bytes / std::max<uint64_t>(info.rows, 1);
+    bytes += std::max<size_t>(info.schema[i].type.Width(), encoded);
+  }
+  return bytes;
+}
+
+// Of one row on a page that a cursor holds: its values, its key and what it is decoded from.
+size_t PageRowBytes(size_t row_bytes) { return 2 * row_bytes; }
+
 }  // namespace
+
+uint32_t SmallNumbers::LogBits(uint32_t largest) {
+  return static_cast<uint32_t>(std::bit_width(std::bit_ceil(static_cast<uint32_t>(std::bit_width(largest | 1u)))) - 1);
+}
+
+size_t SmallNumbers::BytesFor(uint32_t largest, size_t capacity) { return (capacity >> (3 - LogBits(largest))) + 1; }
+
+SmallNumbers::SmallNumbers(uint32_t largest, size_t capacity)
+    : log_bits_(LogBits(largest)), mask_((1u << (1u << log_bits_)) - 1) {
+  CHECK(largest <= UINT8_MAX);
+  bytes_.reserve(BytesFor(largest, capacity));
+}
 
 // Goes through the rows of one input that are kept, page by page.
 class RowsetMerge::Cursor {
@@ -133,6 +159,37 @@ RowsetMerge::RowsetMerge(StoreContext& context, const Table& table, uint32_t tab
   }
   with_commits_ = max_commit_ > horizon;
   given_.assign(inputs_.size(), 0);
+  Plan();
+}
+
+void RowsetMerge::LimitTo(size_t budget, const Table& table, CompactionPolicyOptions* options) {
+  constexpr size_t kLeastInputs = 16;  // or small files would never be merged
+  size_t row_bytes = 0;
+  for (const Field& field : table.schema().fields) row_bytes += field.type.Width();
+  const size_t page_bytes = table.options().page_rows() * PageRowBytes(row_bytes);
+  options->max_inputs = std::clamp(budget / 4 / page_bytes, kLeastInputs, kMaxInputs);
+  options->max_rows = budget;  // in the book with four bits each
+}
+
+void RowsetMerge::Plan() {
+  double bytes = 0;
+  size_t row_bytes = 0;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const RowsetInfo& info = inputs_[i]->info();
+    const uint64_t kept = info.rows - (dropped_[i] != nullptr ? dropped_[i]->count() : 0);
+    kept_rows_ += kept;
+    bytes += static_cast<double>(info.bytes) * static_cast<double>(kept) / static_cast<double>(info.rows);
+    row_bytes = std::max(row_bytes, RowBytes(info));
+  }
+  const double outputs = std::max(1.0, std::ceil(bytes / static_cast<double>(options_.rowset_bytes())));
+  output_rows_ = std::max(1.0, std::ceil(static_cast<double>(kept_rows_) / outputs));
+  const size_t share = context_.memory.shares().jobs / 2;
+  plan_ = PlanWriter(options_, row_bytes, table_.is_keyed() ? output_rows_ : 0, share / 2);
+  const size_t pages = inputs_.size() + plan_.row_group_rows / options_.page_rows() + 1;
+  const auto largest = static_cast<uint32_t>(inputs_.size() - 1);
+  sources_.emplace(largest, kept_rows_);
+  memory_bytes_ = plan_.bytes + SmallNumbers::BytesFor(largest, kept_rows_) +
+                  pages * options_.page_rows() * PageRowBytes(row_bytes) + plan_.row_group_rows * (row_bytes + 32);
 }
 
 RowsetMerge::~RowsetMerge() = default;
@@ -207,18 +264,20 @@ Status RowsetMerge::MergeKeyed() {
 }
 
 Status RowsetMerge::Pick(Cursor& cursor) {
-  const bool full = picked_.size() >= kPiece;
-  if (full) {
-    const bool new_key = keys_.empty() || keys_.back() != cursor.key();
-    RETURN_IF_ERROR(WritePiece());
+  const uint64_t output_begin = output_ends_.empty() ? 0 : output_ends_.back();
+  const bool is_piece = picked_.size() >= plan_.row_group_rows;
+  const bool is_output = sources_->size() - output_begin >= output_rows_;
+  if (is_piece || is_output) {
     // Versions of one key stay together, so that a key is in one output only.
-    if (writer_->bytes() >= options_.rowset_bytes() && new_key) RETURN_IF_ERROR(FinishOutput());
+    const bool new_key = keys_.empty() || keys_.back() != cursor.key();
+    if (is_piece || new_key) RETURN_IF_ERROR(WritePiece());
+    if (is_output && new_key) RETURN_IF_ERROR(FinishOutput());
   }
   picked_.push_back({cursor.page_set(), cursor.row()});
   if (table_.is_keyed()) keys_.push_back(cursor.key());
   if (with_commits_) commits_.push_back(cursor.commit());
-  if (sources_.size() % kSampling == 0) samples_.push_back(given_);
-  sources_.push_back(static_cast<uint8_t>(cursor.input()));
+  if (sources_->size() % kSampling == 0) samples_.push_back(given_);
+  sources_->Append(cursor.input());
   ++given_[cursor.input()];
   return cursor.Next();
 }
@@ -227,13 +286,16 @@ Status RowsetMerge::WritePiece() {
   if (picked_.empty()) return Status::Ok();
   if (writer_ == nullptr) {
     const RowsetId id = context_.next_rowset_id.fetch_add(1);
+    const uint64_t left = kept_rows_ - (output_ends_.empty() ? 0 : output_ends_.back());
     ASSIGN_OR_RETURN(writer_, RowsetWriter::Create(context_, table_.id(),
                                                    {.schema = schema_,
                                                     .options = options_,
                                                     .key = key_,
                                                     .id = id,
                                                     .tablet = tablet_,
-                                                    .with_commits = with_commits_}));
+                                                    .with_commits = with_commits_,
+                                                    .keys = table_.is_keyed() ? std::min(left, output_rows_) : 0,
+                                                    .plan = &plan_}));
   }
   std::vector<GatheredColumn> columns(schema_.size());
   std::vector<ColumnView> views(columns.size());
@@ -330,7 +392,7 @@ std::optional<RowsetMerge::Place> RowsetMerge::PlaceOf(uint32_t input, uint32_t 
   const auto sample = std::prev(behind);
   size_t row = static_cast<size_t>(sample - samples_.begin()) * kSampling;
   for (uint32_t given = (*sample)[input];; ++row) {
-    if (sources_[row] == input && given++ == rank) break;
+    if ((*sources_)[row] == input && given++ == rank) break;
   }
   const auto output =
       static_cast<size_t>(std::upper_bound(output_ends_.begin(), output_ends_.end(), row) - output_ends_.begin());

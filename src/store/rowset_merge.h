@@ -8,12 +8,36 @@
 #include <vector>
 
 #include "store/column_mapping.h"
+#include "store/compaction_policy.h"
 #include "store/row_gather.h"
 #include "store/rowset_writer.h"
 #include "store/store_context.h"
 #include "store/version.h"
 
 namespace petalite::store {
+
+// A list of small numbers, in as few bits each (1, 2, 4 or 8) as the largest needs.
+class SmallNumbers {
+ public:
+  SmallNumbers(uint32_t largest, size_t capacity);
+  static size_t BytesFor(uint32_t largest, size_t capacity);
+
+  void Append(uint32_t number) {
+    if (Offset(size_) == 0) bytes_.push_back(0);
+    bytes_.back() |= static_cast<uint8_t>(number << Offset(size_++));
+  }
+  uint32_t operator[](size_t i) const { return bytes_[i >> (3 - log_bits_)] >> Offset(i) & mask_; }
+  size_t size() const { return size_; }
+
+ private:
+  static uint32_t LogBits(uint32_t largest);
+  uint32_t Offset(size_t i) const { return static_cast<uint32_t>(i << log_bits_ & 7); }
+
+  uint32_t log_bits_;
+  uint32_t mask_;
+  size_t size_ = 0;
+  std::vector<uint8_t> bytes_;
+};
 
 // For one thread.
 class RowsetMerge {
@@ -25,6 +49,12 @@ class RowsetMerge {
   RowsetMerge(StoreContext& context, const Table& table, uint32_t tablet, std::vector<std::shared_ptr<Rowset>> inputs,
               uint64_t horizon);
   ~RowsetMerge();
+
+  // Keeps the policy from merges whose book would take more than half of `budget`, and their inputs' pages more than a
+  // quarter.
+  static void LimitTo(size_t budget, const Table& table, CompactionPolicyOptions* options);
+  // What it takes: the writer, pages of the inputs, the book of where rows came from.
+  size_t memory_bytes() const { return memory_bytes_; }
 
   // Writes the outputs; those that are finished are removed again if the merge is destroyed before Release.
   Status Run();
@@ -50,6 +80,7 @@ class RowsetMerge {
     uint32_t input = 0;
   };
 
+  void Plan();
   Status Merge();
   Status MergeKeyed();
   Status Pick(Cursor& cursor);
@@ -79,8 +110,13 @@ class RowsetMerge {
   std::vector<uint64_t> commits_;
   std::vector<PageSet> pages_;
 
+  uint64_t kept_rows_ = 0;    // of all inputs
+  uint64_t output_rows_ = 0;  // of each output, so that they are of about the same size
+  WriterPlan plan_;
+  size_t memory_bytes_ = 0;
+
   // The input of each output row, and before each stretch of rows how many each input has given.
-  std::vector<uint8_t> sources_;
+  std::optional<SmallNumbers> sources_;
   std::vector<uint32_t> given_;
   std::vector<std::vector<uint32_t>> samples_;
 };

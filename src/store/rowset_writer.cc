@@ -3,16 +3,34 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "bloom/split_block_filter.h"
 
 namespace petalite::store {
+
+WriterPlan PlanWriter(const TableOptions& options, size_t row_bytes, uint64_t keys, size_t budget) {
+  // A group that is filled, two that are encoded, and of those what they become.
+  constexpr size_t kParallelGroups = 5;
+  constexpr size_t kSerialGroups = 2;
+  const size_t filter = keys == 0 ? 0 : bloom::BlocksFor(keys, options.key_bloom_fpp()) * bloom::kBlockBytes;
+  const size_t page_bytes = options.page_rows() * std::max<size_t>(row_bytes, 1);
+  const size_t most_pages = options.row_group_rows() / options.page_rows();
+  const size_t for_groups = budget > filter ? budget - filter : 0;
+  WriterPlan plan;
+  plan.parallel = for_groups >= kParallelGroups * most_pages * page_bytes;
+  const size_t groups = plan.parallel ? kParallelGroups : kSerialGroups;
+  const size_t pages = std::clamp<size_t>(for_groups / groups / page_bytes, 1, most_pages);
+  plan.row_group_rows = static_cast<uint32_t>(pages * options.page_rows());
+  plan.bytes = groups * pages * page_bytes + filter;
+  return plan;
+}
 
 RowsetWriter::RowsetWriter(StoreContext& context, std::string path, const Target& target)
     : path_(std::move(path)),
       use_(context.files, path_),
-      key_bloom_fpp_(target.options.key_bloom_fpp()),
       page_rows_(target.options.page_rows()),
-      row_group_rows_(target.options.row_group_rows()),
-      keyed_(!target.key.empty()) {
+      row_group_rows_(target.plan != nullptr ? target.plan->row_group_rows : target.options.row_group_rows()),
+      keyed_(!target.key.empty()),
+      key_filter_(target.keys, target.options.key_bloom_fpp()) {
   info_.id = info_.order = target.id;
   info_.tablet = target.tablet;
   info_.schema = target.schema;
@@ -25,8 +43,8 @@ Result<std::unique_ptr<RowsetWriter>> RowsetWriter::Create(StoreContext& context
   parquet::WriterOptions options;
   options.columns = target.options.columns();
   options.page_rows = target.options.page_rows();
-  options.row_group_rows = target.options.row_group_rows();
-  options.pool = &context.pool;
+  options.row_group_rows = target.plan != nullptr ? target.plan->row_group_rows : target.options.row_group_rows();
+  options.pool = target.plan == nullptr || target.plan->parallel ? &context.pool : nullptr;
   Schema schema = target.schema;
   if (target.with_commits) {
     schema.fields.push_back(CommitField());
@@ -50,8 +68,9 @@ Status RowsetWriter::Append(std::span<const ColumnView> columns, size_t rows, st
     info_.min_commit = rows_ == 0 ? *least : std::min(info_.min_commit, *least);
     info_.max_commit = std::max(info_.max_commit, *most);
   }
+  std::vector<uint64_t> hashes(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
-    key_hashes_.push_back(Xxh64(keys[i]));
+    hashes[i] = Xxh64(keys[i]);
     const std::string_view before = i > 0 ? keys[i - 1] : std::string_view(info_.max_key);
     if (rows_ + i > 0 && keys[i] == before) info_.has_versions = true;
     const uint64_t row_in_group = (rows_ + i) % row_group_rows_;
@@ -62,6 +81,7 @@ Status RowsetWriter::Append(std::span<const ColumnView> columns, size_t rows, st
     }
   }
   if (!keys.empty()) {
+    key_filter_.Add(hashes);
     if (rows_ == 0) info_.min_key = keys.front();
     info_.max_key = keys.back();
   }
@@ -71,7 +91,8 @@ Status RowsetWriter::Append(std::span<const ColumnView> columns, size_t rows, st
 
 Result<RowsetInfo> RowsetWriter::Finish() {
   if (keyed_) {
-    RETURN_IF_ERROR(file_->AddSection("key_filter", KeyFilter::Build(key_hashes_, key_bloom_fpp_)));
+    key_filter_.Finish();
+    RETURN_IF_ERROR(file_->AddSection("key_filter", key_filter_.header(), key_filter_.bits()));
     RETURN_IF_ERROR(file_->AddSection("key_index", key_index_.Serialize()));
   }
   ASSIGN_OR_RETURN(parquet::WrittenFile written, file_->Finish());

@@ -16,6 +16,16 @@
 
 namespace petalite::store {
 
+// How a job writes a rowset in the memory that it may use.
+struct WriterPlan {
+  uint32_t row_group_rows = 0;
+  bool parallel = true;  // row groups are encoded while the next one is filled
+  size_t bytes = 0;      // that the writer takes: row groups, key filter
+};
+// `row_bytes`: of a row in memory. `keys`: of the rowset; 0 for unkeyed tables. Where `budget` is too small, row groups
+// are smaller (a page's rows at least) and encoded one by one.
+WriterPlan PlanWriter(const TableOptions& options, size_t row_bytes, uint64_t keys, size_t budget);
+
 class RowsetWriter {
  public:
   struct Target {
@@ -24,7 +34,9 @@ class RowsetWriter {
     const std::vector<size_t>& key;  // positions in it; empty for unkeyed tables
     RowsetId id;
     uint32_t tablet = 0;
-    bool with_commits = false;  // the rows are of several commits
+    bool with_commits = false;         // the rows are of several commits
+    uint64_t keys = 0;                 // how many rows of a keyed table will come; 0: nobody knows
+    const WriterPlan* plan = nullptr;  // null: as the options say
   };
   static Result<std::unique_ptr<RowsetWriter>> Create(StoreContext& context, TableId table, const Target& target);
 
@@ -40,20 +52,20 @@ class RowsetWriter {
   const std::string& last_key() const { return info_.max_key; }
   uint64_t rows() const { return rows_; }
   uint64_t bytes() const { return file_->bytes(); }
+  uint32_t row_group_rows() const { return row_group_rows_; }
 
  private:
   RowsetWriter(StoreContext& context, std::string path, const Target& target);
 
   const std::string path_;
   const FilesInUse::Use use_;
-  const double key_bloom_fpp_;
   const uint32_t page_rows_;
   const uint32_t row_group_rows_;
   const bool keyed_;
   std::unique_ptr<parquet::FileWriter> file_;
   RowsetInfo info_;
   uint64_t rows_ = 0;
-  std::vector<uint64_t> key_hashes_;
+  KeyFilterBuilder key_filter_;
   KeyIndex key_index_;
 };
 

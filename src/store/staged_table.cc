@@ -30,6 +30,7 @@ StagedTable::StagedTable(std::shared_ptr<const Table> table, uint64_t snapshot)
     : table_(std::move(table)),
       snapshot_(snapshot),
       mem_(std::make_shared<MemRowset>(0, table_->schema(), table_->key())),
+      charge_(table_->tablets()[0]->context().memory, MemoryUse::kStaged),
       dead_as_of_(table_->tablets().size()) {}
 
 Status StagedTable::Refresh() {
@@ -183,7 +184,13 @@ Result<WriteCounts> StagedTable::Write(const WriteBatch& batch, std::vector<RowO
   Forget();
   RETURN_IF_ERROR(resolved);
   if (outcomes != nullptr) *outcomes = writer->outcomes();
-  if (mem_->memory_bytes() > table_->tablets()[0]->context().transaction_bytes) RETURN_IF_ERROR(Spill());
+  const StoreContext& context = table_->tablets()[0]->context();
+  charge_.Set(mem_->memory_bytes());
+  context.memory.Settle();
+  if (mem_->memory_bytes() > context.transaction_bytes || context.memory.IsCrowded(mem_->memory_bytes())) {
+    RETURN_IF_ERROR(Spill());
+    charge_.Set(mem_->memory_bytes());
+  }
   return writer->counts();
 }
 
@@ -211,7 +218,8 @@ Status StagedTable::SpillTablet(const Tablet& tablet, std::span<const uint32_t> 
                                                             .options = table_->options(),
                                                             .key = table_->key(),
                                                             .id = id,
-                                                            .tablet = tablet.index()}));
+                                                            .tablet = tablet.index(),
+                                                            .keys = table_->is_keyed() ? rows.size() : 0}));
   RETURN_IF_ERROR(WriteRows(*mem_, rows, false, writer.get()));
   ASSIGN_OR_RETURN(RowsetInfo info, writer->Finish());
   rowsets_.push_back(std::make_shared<Rowset>(context, writer->path(), std::move(info)));

@@ -71,6 +71,7 @@ class StagedTable {
   const std::shared_ptr<const Table> table_;
   const uint64_t snapshot_;
   std::shared_ptr<MemRowset> mem_;
+  MemoryCharge charge_;                                       // for it
   std::vector<std::shared_ptr<const TabletState>> states_;    // per tablet; empty while nothing is done
   std::vector<std::weak_ptr<const TabletState>> dead_as_of_;  // what dead_ is true of
   std::vector<std::shared_ptr<Rowset>> rowsets_;

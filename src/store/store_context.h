@@ -12,6 +12,7 @@
 #include "base/file_system.h"
 #include "base/thread_pool.h"
 #include "store/files_in_use.h"
+#include "store/memory_budget.h"
 #include "store/page_cache.h"
 
 namespace petalite::store {
@@ -50,6 +51,7 @@ class RetiredRowsets {
 struct StoreContext {
   FileSystem& fs;
   std::string path;
+  MemoryBudget& memory;
   PageCache& cache;
   ThreadPool& pool;
   CommitLog* log = nullptr;  // null only while the database is being opened
@@ -57,7 +59,6 @@ struct StoreContext {
   Maintenance* maintenance = nullptr;
   size_t transaction_bytes = size_t{64} << 20;  // of a table's rows that a transaction keeps in memory
   bool cold_key_pages = false;                  // read each key page from the disk, past every cache (benchmarks)
-  std::atomic<size_t> mem_bytes{0};             // of the memrowsets that are not flushed yet
   std::atomic<uint64_t> replay_lsn{0};          // where the next open would begin to replay
   FilesInUse files;                             // of rowsets
   RetiredRowsets retired;

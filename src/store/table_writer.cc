@@ -504,7 +504,7 @@ void TableWriter::Apply(uint64_t commit, uint64_t lsn) {
       part.mem_rowset->Append(part.columns, part.written.size(), part.written_keys, part.written_hashes, commit, lsn);
     }
     ApplyDeaths(*part.state, part.deaths, part.death_sources, commit);
-    for (const auto& mem : part.state->mem_rowsets()) mem->ChargeTo(&part.tablet->context().mem_bytes);
+    for (const auto& mem : part.state->mem_rowsets()) mem->ChargeTo(&part.tablet->context().memory);
     part.tablet->SetLastCommit(commit);
   }
 }

@@ -8,7 +8,7 @@ Tablet::Tablet(StoreContext& context, TableId table, uint32_t index, std::shared
     : context_(context), table_(table), index_(index), state_(std::move(state)) {}
 
 Tablet::~Tablet() {
-  for (const auto& mem : state_->mem_rowsets()) context_.mem_bytes -= mem->charged();
+  for (const auto& mem : state_->mem_rowsets()) context_.memory.Remove(MemoryUse::kMemRowsets, mem->charged());
   if (!dropped_) return;
   context_.retired.Add(state_->rowsets());
 }
@@ -35,7 +35,7 @@ MemRowset& Tablet::AddMemRowset(MemRowsetId id, const Schema& schema, const std:
   auto grown = state_->mem_rowsets();
   // One that is empty is the last: recovery takes rows of memrowsets behind the first that is left for unflushed.
   if (!grown.empty() && grown.back()->rows() == 0) {
-    context_.mem_bytes.fetch_sub(grown.back()->charged(), std::memory_order_relaxed);
+    context_.memory.Remove(MemoryUse::kMemRowsets, grown.back()->charged());
     grown.pop_back();
   }
   grown.push_back(std::make_shared<MemRowset>(id, schema, key));

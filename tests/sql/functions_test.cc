@@ -89,7 +89,7 @@ TEST_F(FunctionsTest, MetricsCountWhatIsWritten) {
   EXPECT_GT(Metric("wal_records"), records);
   EXPECT_GT(Metric("wal_bytes"), bytes);
   EXPECT_GT(Metric("wal_syncs"), 0u);
-  EXPECT_GT(Metric("memory_bytes"), 0u);
+  EXPECT_GT(Metric("memory_memrowsets"), 0u);
   EXPECT_GT(Metric("user_bytes"), 0u);
   EXPECT_GE(Metric("keys_resolved"), 1000u);
   const uint64_t flushes = Metric("flushes");

@@ -43,7 +43,7 @@ Status WriteBatchFrom(Database& database, const std::string& table, int64_t firs
 // Batches until so much memory is used.
 int64_t FillUpTo(Database& database, const std::string& table, size_t bytes) {
   int64_t next = 0;
-  while (database.context().mem_bytes < bytes) {
+  while (database.context().memory.used(MemoryUse::kMemRowsets) < bytes) {
     const Status written = WriteBatchFrom(database, table, next);
     EXPECT_TRUE(written.ok()) << written.message();
     if (!written.ok()) break;
@@ -62,7 +62,7 @@ TEST(MemoryLimitTest, ADroppedTableThatAReaderHoldsDoesNotHoldWritersUp) {
     const auto database = *Database::Open("db", Options(fs, background));
     ASSERT_TRUE(CreateNumberTables(*database, {{"dropped", 1}, {"t", 1}}).ok());
     const int64_t rows = FillUpTo(*database, "dropped", kWriteBytes / 3);
-    const size_t held = database->context().mem_bytes;
+    const size_t held = database->context().memory.used(MemoryUse::kMemRowsets);
     const auto view = ViewOf(*database, "dropped");
     const auto transaction = database->Begin();
     ASSERT_TRUE(transaction->DropTable({"main", "dropped"}).ok());
@@ -76,7 +76,7 @@ TEST(MemoryLimitTest, ADroppedTableThatAReaderHoldsDoesNotHoldWritersUp) {
     const Status written = writer.get();
     EXPECT_TRUE(written.ok()) << written.message();
     ASSERT_TRUE(database->Flush().ok());
-    EXPECT_LT(database->context().mem_bytes, held);
+    EXPECT_LT(database->context().memory.used(MemoryUse::kMemRowsets), held);
     EXPECT_EQ(ReadNumbers(view)->size(), static_cast<size_t>(rows));
     ExpectSound(*database);
   }
@@ -98,7 +98,7 @@ TEST(MemoryLimitTest, AFullDiskStopsWritersAndNothingElseUntilThereIsRoom) {
     }
     EXPECT_THAT(status.message(), HasSubstr("memory is full, and flushing it fails"));
     EXPECT_THAT(status.message(), HasSubstr("No space left on device"));
-    EXPECT_GE(database->context().mem_bytes, kWriteBytes);
+    EXPECT_GE(database->context().memory.used(MemoryUse::kMemRowsets), kWriteBytes);
     EXPECT_TRUE(database->health().ok());
     EXPECT_THAT(database->Flush().message(), HasSubstr("No space left on device"));
     EXPECT_EQ(ReadNumbers(ViewOf(*database, "t"))->size(), static_cast<size_t>(acknowledged));
@@ -156,7 +156,7 @@ TEST(MemoryLimitTest, AWriterThatFlushesItselfSaysWhyItCannot) {
   EXPECT_EQ(ReadNumbers(ViewOf(*database, "t"))->size(), static_cast<size_t>(next));
   gate.Heal();
   EXPECT_TRUE(WriteBatchFrom(*database, "t", next).ok());
-  EXPECT_LT(database->context().mem_bytes, kWriteBytes);
+  EXPECT_LT(database->context().memory.used(MemoryUse::kMemRowsets), kWriteBytes);
 }
 
 TEST(MemoryLimitTest, ASyncOfTheLogThatFailsEndsWritingUntilTheDatabaseIsOpenedAgain) {

@@ -429,7 +429,7 @@ TEST_F(RaceTest, AHeldSnapshotStopsNoFlushAndNoWriter) {
   MustWrite("t", WriteOp::kDelete, Range(0, 500, 0));
   EXPECT_GT(database_->metrics().flushes.load(), 1u);
   ASSERT_TRUE(database_->Flush().ok());
-  EXPECT_LT(database_->context().mem_bytes.load(), size_t{1} << 20);
+  EXPECT_LT(database_->context().memory.used(MemoryUse::kMemRowsets), size_t{1} << 20);
   ASSERT_TRUE(database_->Compact(std::nullopt, true).ok());
   EXPECT_EQ(*ReadNumbers(held->View(held->version().FindTable({"main", "t"}))), ToNumbers(Range(0, 1000, 1)));
   ExpectNumbers(*database_, {{"t", ToNumbers(Range(500, 1000, 59))}});
