@@ -159,6 +159,7 @@ Engine::Engine(const std::string& path, const CommonOptions& common, bool create
     settings[option->first] = option->second;
   }
   for (const auto& [name, value] : settings) attach += fmt::format(", {} {}", name, QuoteText(value));
+  if (options->memory_limit > 0) Execute(fmt::format("SET memory_limit = '{}B'", options->memory_limit));
   if (options->threads > 0) Execute(fmt::format("SET threads = {}", options->threads));
   Execute(attach + ")");
   Execute("USE db");

@@ -3,6 +3,7 @@
 #include "duckdb/main/attached_database.hpp"
 #include "duckdb/main/config.hpp"
 #include "duckdb/parser/parsed_data/attach_info.hpp"
+#include "duckdb/storage/buffer_manager.hpp"
 #include "duckdb/storage/storage_extension.hpp"
 
 #include "sql/catalog.h"
@@ -21,6 +22,26 @@ T OptionOr(const duckdb::unordered_map<duckdb::string, duckdb::Value>& options, 
   return found == options.end() ? otherwise : found->second.GetValue<T>();
 }
 
+// DuckDB's buffer manager, so that its limit covers the store too.
+class DuckDbMemory : public store::MemorySource {
+ public:
+  explicit DuckDbMemory(duckdb::BufferManager& manager) : manager_(manager) {}
+
+  // DuckDB evicts what it can before it refuses, by an exception.
+  bool Reserve(size_t bytes) override {
+    try {
+      manager_.ReserveMemory(bytes);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+  void Release(size_t bytes) override { manager_.FreeReservedMemory(bytes); }
+
+ private:
+  duckdb::BufferManager& manager_;
+};
+
 duckdb::unique_ptr<duckdb::Catalog> Attach(duckdb::optional_ptr<duckdb::StorageExtensionInfo> info,
                                            duckdb::ClientContext& context, duckdb::AttachedDatabase& attached,
                                            const duckdb::string& name, duckdb::AttachInfo& attach,
@@ -33,6 +54,9 @@ duckdb::unique_ptr<duckdb::Catalog> Attach(duckdb::optional_ptr<duckdb::StorageE
   opened.read_only = options.access_mode == duckdb::AccessMode::READ_ONLY;
   opened.create = !opened.read_only && !OptionOr<bool>(options.options, "must_exist", false);
   opened.wait_seconds = OptionOr<double>(options.options, "wait", 0);
+  auto& manager = duckdb::BufferManager::GetBufferManager(attached.GetDatabase());
+  if (opened.memory_limit == 0) opened.memory_limit = std::min(store::AvailableMemory(), manager.GetMaxMemory());
+  opened.memory_source = std::make_shared<DuckDbMemory>(manager);
   return duckdb::make_uniq<PetaliteCatalog>(attached, Must(store::Database::Open(attach.path, opened)));
 }
 
