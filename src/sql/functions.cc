@@ -445,7 +445,7 @@ void RunVerify(ClientContext& context, duckdb::TableFunctionInput& input, duckdb
   auto& state = input.global_state->Cast<JobState>();
   const auto progress = [&](size_t, size_t) { return !context.IsInterrupted(); };
   const auto run = [&](const std::string& name, store::Database& database,
-                       const std::optional<store::TableName>& table) {
+                       const std::optional<TableName>& table) {
     for (const store::Damage& each : Must(store::Verify(database, progress, table))) {
       state.rows.push_back({Value(name), Value(each.what)});
     }
