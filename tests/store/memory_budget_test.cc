@@ -192,7 +192,7 @@ TEST(MemoryBudgetTest, RowsOfAMemrowsetAreSortedInParts) {
   EXPECT_EQ(SortedRows(mem, kHorizon), expected);
 }
 
-class MemoryLimitTest : public ::testing::Test {
+class MemoryWorkTest : public ::testing::Test {
  protected:
   void Open(DatabaseOptions options) {
     options.create = true;
@@ -252,7 +252,7 @@ class MemoryLimitTest : public ::testing::Test {
   std::unique_ptr<Database> database_;
 };
 
-TEST_F(MemoryLimitTest, WhatIsCountedStaysBelowTheLimit) {
+TEST_F(MemoryWorkTest, WhatIsCountedStaysBelowTheLimit) {
   constexpr size_t kLimit = 16 * kMiB;
   Open({.memory_limit = kLimit, .threads = 2});
   const MemoryShares& shares = database_->context().memory.shares();
@@ -270,7 +270,7 @@ TEST_F(MemoryLimitTest, WhatIsCountedStaysBelowTheLimit) {
 }
 
 // DuckDB may need its memory itself: then everything goes on, in less.
-TEST_F(MemoryLimitTest, WorkGoesOnWhereTheSourceRefuses) {
+TEST_F(MemoryWorkTest, WorkGoesOnWhereTheSourceRefuses) {
   const auto purse = std::make_shared<Purse>(4 * kMiB);
   Open({.memory_limit = 64 * kMiB, .threads = 2, .memory_source = purse});
   Work(200'000);
@@ -280,7 +280,7 @@ TEST_F(MemoryLimitTest, WorkGoesOnWhereTheSourceRefuses) {
   EXPECT_EQ(purse->left(), 4 * kMiB);
 }
 
-TEST_F(MemoryLimitTest, SharesThatLeaveNothingToJobsAreRefused) {
+TEST_F(MemoryWorkTest, SharesThatLeaveNothingToJobsAreRefused) {
   const auto opened =
       Database::Open("db", {.create = true, .memory_limit = 64 * kMiB, .cache_bytes = 40 * kMiB, .fs = &fs_});
   ASSERT_FALSE(opened.ok());
@@ -289,7 +289,7 @@ TEST_F(MemoryLimitTest, SharesThatLeaveNothingToJobsAreRefused) {
 }
 
 // A merge knows beforehand how many rows come, and cuts them into outputs of one size.
-TEST_F(MemoryLimitTest, OutputsOfAMergeAreOfAboutTheSameSize) {
+TEST_F(MemoryWorkTest, OutputsOfAMergeAreOfAboutTheSameSize) {
   Open({.threads = 1, .background = false});
   for (uint64_t i = 0; i < 4; ++i) {
     const NumberBatch batch(WriteOp::kInsert, Rows(i * 50'000, (i + 1) * 50'000));
