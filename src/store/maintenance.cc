@@ -236,7 +236,9 @@ Status Maintenance::WaitUntilIdle() {
   if (!running_) return Status::Ok();
   done_.wait(lock, [this] {
     const bool busy = flushing_ || compacting_ || compaction_wanted_ || checkpoint_wanted_ || IsTimeToFlush();
-    return stopping_ || !flush_error_.ok() || !compaction_error_.ok() || !busy;
+    // While a job runs, the error is that of the one before.
+    const bool failed = (!flushing_ && !flush_error_.ok()) || (!compacting_ && !compaction_error_.ok());
+    return stopping_ || failed || !busy;
   });
   return flush_error_.ok() ? compaction_error_ : flush_error_;
 }

@@ -111,7 +111,8 @@ TEST(MemoryLimitTest, AFullDiskStopsWritersAndNothingElseUntilThereIsRoom) {
     } while (!status.ok() && std::chrono::steady_clock::now() < end);
     ASSERT_TRUE(status.ok()) << status.message();
     acknowledged += kBatch;
-    EXPECT_TRUE(database->WaitUntilIdle().ok());
+    const Status idle = database->WaitUntilIdle();
+    EXPECT_TRUE(idle.ok()) << idle.message();
     EXPECT_EQ(ReadNumbers(ViewOf(*database, "t"))->size(), static_cast<size_t>(acknowledged));
     ExpectSound(*database);
   }
