@@ -106,6 +106,8 @@ Status Resolve(CommitSet& set) {
 void Adopt(const CommitSet& set, uint64_t commit) {
   for (const auto& adopted : set.adopted) {
     Tablet& tablet = *adopted.table->tablets()[adopted.rowset->info().tablet];
+    // The log has the file. Before anybody can see the rowset: who compacts it makes it obsolete once more.
+    adopted.rowset->MarkObsolete(false);
     adopted.rowset->SetCommit(commit);
     if (adopted.rowset->deletes().count() != 0) {
       auto deaths = adopted.rowset->deletes().Since(0);

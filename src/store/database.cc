@@ -305,10 +305,7 @@ Status Database::Commit(Transaction& transaction) {
   }
   const auto committed = CommitChanges(context_, set);
   // From here on the log may have the files, whatever came after.
-  if (committed.ok() || set.logged) {
-    for (const auto& adopted : set.adopted) adopted.rowset->MarkObsolete(false);
-    transaction.written_.clear();
-  }
+  if (committed.ok() || set.logged) transaction.written_.clear();
   if (!changes.empty() && committed.ok()) maintenance_->RequestCheckpoint();
   return committed.status();
 }
