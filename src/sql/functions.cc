@@ -444,8 +444,7 @@ void RunVerify(ClientContext& context, duckdb::TableFunctionInput& input, duckdb
   const auto& data = input.bind_data->Cast<JobData>();
   auto& state = input.global_state->Cast<JobState>();
   const auto progress = [&](size_t, size_t) { return !context.IsInterrupted(); };
-  const auto run = [&](const std::string& name, store::Database& database,
-                       const std::optional<TableName>& table) {
+  const auto run = [&](const std::string& name, store::Database& database, const std::optional<TableName>& table) {
     for (const store::Damage& each : Must(store::Verify(database, progress, table))) {
       state.rows.push_back({Value(name), Value(each.what)});
     }

@@ -3,6 +3,7 @@
 #include "duckdb/catalog/catalog_entry/schema_catalog_entry.hpp"
 #include "duckdb/parser/constraints/not_null_constraint.hpp"
 #include "duckdb/parser/constraints/unique_constraint.hpp"
+#include "duckdb/parser/expression/cast_expression.hpp"
 #include "duckdb/parser/expression/columnref_expression.hpp"
 #include "duckdb/parser/expression/constant_expression.hpp"
 
@@ -39,6 +40,17 @@ std::vector<std::string> KeyColumns(const duckdb::CreateTableInfo& info, const d
   return {names.begin(), names.end()};
 }
 
+// TRUE or FALSE, which the parser has as casts of 't' and 'f'; null if it is neither.
+const char* BooleanText(const duckdb::ParsedExpression& expression) {
+  if (expression.GetExpressionClass() != duckdb::ExpressionClass::CAST) return nullptr;
+  const auto& cast = expression.Cast<duckdb::CastExpression>();
+  if (cast.cast_type.ToString() != "BOOLEAN" || cast.child->GetExpressionClass() != duckdb::ExpressionClass::CONSTANT) {
+    return nullptr;
+  }
+  const std::string text = cast.child->Cast<duckdb::ConstantExpression>().value.ToString();
+  return text == "t" ? "true" : text == "f" ? "false" : nullptr;
+}
+
 }  // namespace
 
 OptionList ToOptions(const duckdb::case_insensitive_map_t<duckdb::unique_ptr<duckdb::ParsedExpression>>& options) {
@@ -48,6 +60,8 @@ OptionList ToOptions(const duckdb::case_insensitive_map_t<duckdb::unique_ptr<duc
       list.emplace_back(name, expression->Cast<duckdb::ConstantExpression>().value.ToString());
     } else if (expression->GetExpressionClass() == duckdb::ExpressionClass::COLUMN_REF) {
       list.emplace_back(name, expression->Cast<duckdb::ColumnRefExpression>().GetColumnName());  // codec = zstd
+    } else if (const char* text = BooleanText(*expression)) {
+      list.emplace_back(name, text);
     } else {
       Throw(InvalidArgument("option '{}': the value must be a constant", name));
     }
