@@ -119,7 +119,7 @@ TEST_F(WriteTest, WhatNoFileHoldsIsRefusedAtOnce) {
                                               .type = Type::Of(TypeId::kString),
                                               .initial_default = Value(std::string("\xff"))})
                   .message(),
-              HasSubstr("not valid UTF-8"));
+              HasSubstr("the default"));
 }
 
 TEST_F(WriteTest, BadInputIsRefusedAndHasNoEffect) {

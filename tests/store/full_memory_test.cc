@@ -55,7 +55,7 @@ int64_t FillUpTo(Database& database, const std::string& table, size_t bytes) {
 Status NoSpace() { return IoError("cannot write: No space left on device"); }
 
 // The rows that nobody can write to any more are flushed like others, though only a reader wants them.
-TEST(MemoryLimitTest, ADroppedTableThatAReaderHoldsDoesNotHoldWritersUp) {
+TEST(FullMemoryTest, ADroppedTableThatAReaderHoldsDoesNotHoldWritersUp) {
   for (const bool background : {false, true}) {
     SCOPED_TRACE(background);
     FaultFileSystem fs;
@@ -82,7 +82,7 @@ TEST(MemoryLimitTest, ADroppedTableThatAReaderHoldsDoesNotHoldWritersUp) {
   }
 }
 
-TEST(MemoryLimitTest, AFullDiskStopsWritersAndNothingElseUntilThereIsRoom) {
+TEST(FullMemoryTest, AFullDiskStopsWritersAndNothingElseUntilThereIsRoom) {
   const Silence silence;
   FaultFileSystem fs;
   GateFileSystem gate(fs);
@@ -121,7 +121,7 @@ TEST(MemoryLimitTest, AFullDiskStopsWritersAndNothingElseUntilThereIsRoom) {
 }
 
 // At each of the places where a flush needs room.
-TEST(MemoryLimitTest, AFlushThatFindsNoRoomChangesNothingAndIsDoneLater) {
+TEST(FullMemoryTest, AFlushThatFindsNoRoomChangesNothingAndIsDoneLater) {
   const Silence silence;
   for (const Call call : {Call::kCreate, Call::kAppend, Call::kSyncWriter}) {
     SCOPED_TRACE(static_cast<int>(call));
@@ -145,7 +145,7 @@ TEST(MemoryLimitTest, AFlushThatFindsNoRoomChangesNothingAndIsDoneLater) {
 }
 
 // Without threads the writer flushes itself, and is told what stops it.
-TEST(MemoryLimitTest, AWriterThatFlushesItselfSaysWhyItCannot) {
+TEST(FullMemoryTest, AWriterThatFlushesItselfSaysWhyItCannot) {
   const Silence silence;
   FaultFileSystem fs;
   GateFileSystem gate(fs);
@@ -160,7 +160,7 @@ TEST(MemoryLimitTest, AWriterThatFlushesItselfSaysWhyItCannot) {
   EXPECT_LT(database->context().memory.used(MemoryUse::kMemRowsets), kWriteBytes);
 }
 
-TEST(MemoryLimitTest, ASyncOfTheLogThatFailsEndsWritingUntilTheDatabaseIsOpenedAgain) {
+TEST(FullMemoryTest, ASyncOfTheLogThatFailsEndsWritingUntilTheDatabaseIsOpenedAgain) {
   const Silence silence;
   FaultFileSystem fs;
   GateFileSystem gate(fs);
