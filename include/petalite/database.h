@@ -21,6 +21,7 @@
 
 #include "petalite/database_options.h"
 #include "petalite/log.h"
+#include "petalite/metric.h"
 #include "petalite/status.h"
 #include "petalite/table.h"
 #include "petalite/table_reader.h"
@@ -89,6 +90,8 @@ class Database {
   Status WaitUntilIdle();
   // Everything that is wrong with the files, a line each: checksums, order and uniqueness of keys, filters, catalog.
   Result<std::vector<std::string>> Verify();
+  // Counts and memory, by name; "throttled" says whether writers wait, and why.
+  std::vector<Metric> Metrics() const;
   // Why nothing can be written any more, if that is so: after a failed fdatasync, until the database is opened again.
   Status health() const;
 

@@ -2,6 +2,7 @@
 
 #include "api/tables.h"
 #include "store/database.h"
+#include "store/metrics.h"
 #include "store/transaction.h"
 #include "store/verify.h"
 
@@ -71,6 +72,7 @@ Status Database::Compact(const std::optional<TableName>& table, bool rewrite) {
   return database_->Compact(table, rewrite);
 }
 Status Database::WaitUntilIdle() { return database_->WaitUntilIdle(); }
+std::vector<Metric> Database::Metrics() const { return store::ListMetrics(database_->context()); }
 Status Database::health() const { return database_->health(); }
 
 Result<std::vector<std::string>> Database::Verify() {

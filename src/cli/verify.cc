@@ -25,6 +25,10 @@ Result<int> RunVerify(const std::string& path, bool salvage, const CommonOptions
   };
   ASSIGN_OR_RETURN(const auto damage, store::Verify(*database, progress));
   for (const store::Damage& each : damage) fmt::print("{}\n", each.what);
+  ASSIGN_OR_RETURN(const auto orphans, database->FindOrphans());
+  for (const std::string& each : orphans) {
+    fmt::print("{}: left behind, and no part of the database; the next open for writing removes it\n", each);
+  }
   if (damage.empty()) fmt::print("{}: sound\n", path);
   return damage.empty() ? kDone : kFailed;
 }

@@ -92,6 +92,7 @@ class FileWriterImpl : public FileWriter {
   Status AddSection(const std::string& name, Bytes bytes, Bytes rest) override;
   Result<WrittenFile> Finish() override;
   uint64_t bytes() const override { return file_->size(); }
+  const std::vector<uint64_t>& group_starts() const override { return group_starts_; }
 
  private:
   Status Remember(Status status);
@@ -124,6 +125,7 @@ class FileWriterImpl : public FileWriter {
   std::vector<PendingChunk> pending_;  // of all row groups, column by column
   FileChecksums checksums_;            // likewise
   WrittenFile written_;
+  std::vector<uint64_t> group_starts_;
 };
 
 FileWriterImpl::FileWriterImpl(FileSystem& fs, const Schema& schema, WriterOptions options,
@@ -178,6 +180,7 @@ Status FileWriterImpl::AppendRows(std::span<const ColumnView> columns, size_t ro
       RETURN_IF_ERROR(StartGroup());
       continue;
     }
+    if (filling_->rows() == 0) group_starts_.push_back(written_.rows);
     const Status appended = filling_->Append(columns, begin, count, written_.rows);
     RETURN_IF_ERROR(appended.WithContext(file_->path()));
     written_.rows += count;

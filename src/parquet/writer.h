@@ -93,6 +93,9 @@ class FileWriter {
 
   // Bytes in the file so far: rows that still wait to be encoded are not among them.
   virtual uint64_t bytes() const = 0;
+
+  // The first row of each row group so far: a group may end before it is full (WriterOptions).
+  virtual const std::vector<uint64_t>& group_starts() const = 0;
 };
 
 }  // namespace petalite::parquet

@@ -18,7 +18,7 @@
 #include "sql/transaction.h"
 #include "sql/types.h"
 #include "store/commit_log.h"
-#include "store/maintenance.h"
+#include "store/metrics.h"
 #include "store/snapshots.h"
 #include "store/verify.h"
 
@@ -289,41 +289,10 @@ duckdb::unique_ptr<duckdb::FunctionData> BindMetrics(ClientContext& context, duc
           &types, &names);
   auto data = duckdb::make_uniq<RowsData>();
   ForEachDatabase(context, [&](const std::string& database, PetaliteCatalog& catalog) {
-    store::StoreContext& store = catalog.database().context();
-    const store::Metrics& metrics = store.metrics;
-    const store::WalStatistics wal = store.log->wal().statistics();
-    std::vector<std::pair<const char*, uint64_t>> counts = {
-        {"keys_resolved", metrics.keys_resolved},
-        {"filter_probes", metrics.filter_probes},
-        {"false_positives", metrics.false_positives},
-        {"key_pages_read", metrics.key_pages_read},
-        {"user_bytes", metrics.user_bytes},
-        {"flushed_bytes", metrics.flushed_bytes},
-        {"compacted_bytes", metrics.compacted_bytes},
-        {"puffin_bytes", metrics.puffin_bytes},
-        {"flushes", metrics.flushes},
-        {"compactions", metrics.compactions},
-        {"throttled_micros", metrics.throttled_micros},
-        {"memory_limit", store.memory.shares().limit},
-        {"memory_used", store.memory.used()},
-        {"memory_peak", store.memory.peak()},
-        {"memory_reserved", store.memory.reserved()},
-        {"wal_records", wal.records},
-        {"wal_bytes", wal.bytes_written},
-        {"wal_syncs", wal.syncs},
-        {"wal_segments_created", wal.segments_created},
-        {"wal_segments_recycled", wal.segments_recycled},
-    };
-    for (size_t use = 0; use < store::kMemoryUses; ++use) {
-      counts.emplace_back(store::kMemoryUseNames[use], store.memory.used(static_cast<store::MemoryUse>(use)));
+    for (const Metric& each : store::ListMetrics(catalog.database().context())) {
+      const Value text = each.text.empty() ? Value(LogicalType::VARCHAR) : Value(each.text);
+      data->rows.push_back({Value(database), Value(each.name), Count(each.value), text});
     }
-    const Value no_text(LogicalType::VARCHAR);
-    for (const auto& [name, value] : counts) {
-      data->rows.push_back({Value(database), Value(name), Count(value), no_text});
-    }
-    const std::string reason = store.maintenance->throttle_reason();
-    data->rows.push_back(
-        {Value(database), Value("throttled"), Count(reason.empty() ? 0 : 1), reason.empty() ? no_text : Value(reason)});
   });
   return data;
 }

@@ -68,16 +68,16 @@ Status RowsetWriter::Append(std::span<const ColumnView> columns, size_t rows, st
     info_.min_commit = rows_ == 0 ? *least : std::min(info_.min_commit, *least);
     info_.max_commit = std::max(info_.max_commit, *most);
   }
+  const std::vector<uint64_t>& group_starts = file_->group_starts();
   std::vector<uint64_t> hashes(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     hashes[i] = Xxh64(keys[i]);
     const std::string_view before = i > 0 ? keys[i - 1] : std::string_view(info_.max_key);
     if (rows_ + i > 0 && keys[i] == before) info_.has_versions = true;
-    const uint64_t row_in_group = (rows_ + i) % row_group_rows_;
+    while (row_group_ + 1 < group_starts.size() && group_starts[row_group_ + 1] <= rows_ + i) ++row_group_;
+    const uint64_t row_in_group = rows_ + i - group_starts[row_group_];
     if (row_in_group % page_rows_ == 0) {
-      key_index_.Add(
-          {static_cast<uint32_t>((rows_ + i) / row_group_rows_), static_cast<uint32_t>(row_in_group / page_rows_)},
-          keys[i]);
+      key_index_.Add({row_group_, static_cast<uint32_t>(row_in_group / page_rows_)}, keys[i]);
     }
   }
   if (!keys.empty()) {

@@ -65,6 +65,7 @@ class RowsetWriter {
   std::unique_ptr<parquet::FileWriter> file_;
   RowsetInfo info_;
   uint64_t rows_ = 0;
+  uint32_t row_group_ = 0;  // of the last row
   KeyFilterBuilder key_filter_;
   KeyIndex key_index_;
 };

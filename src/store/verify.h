@@ -16,9 +16,11 @@ struct Damage {
   std::string what;  // names file, offset or row group, column and structure
 };
 
-// Everything that is wrong, in the order found; empty: the database is sound. `progress` is told after each rowset
-// how many of how many are done, and ends the check by returning false. An error only where the check itself could not
-// go on. With a name, of one table alone, and nothing is said of files that no table has.
+// Everything that is wrong, in the order found; empty: the database is sound. Files that nobody names are wrong in a
+// database that is open for writing; before that they are what a crash may have left (Database::FindOrphans).
+// `progress` is told after each rowset how many of how many are done, and ends the check by returning false. An error
+// only where the check itself could not go on. With a name, of one table alone, and nothing is said of files that no
+// table has.
 Result<std::vector<Damage>> Verify(Database& database, const std::function<bool(size_t done, size_t all)>& progress,
                                    const std::optional<TableName>& only = std::nullopt);
 

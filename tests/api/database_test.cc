@@ -388,6 +388,11 @@ TEST_F(ApiTest, FilesAreVerifiedAndCompacted) {
   ASSERT_TRUE(database.Compact(std::nullopt, true).ok());
   ASSERT_TRUE(database.WaitUntilIdle().ok());
   EXPECT_TRUE(database.health().ok());
+  const auto metrics = database.Metrics();
+  const auto flushes =
+      std::find_if(metrics.begin(), metrics.end(), [](const Metric& each) { return each.name == "flushes"; });
+  ASSERT_NE(flushes, metrics.end());
+  EXPECT_EQ(flushes->value, 4u);
   EXPECT_THAT(*database.Verify(), IsEmpty());
   EXPECT_THAT(Users(*database.Current().Open(kUsers)), SizeIs(5));
   for (const auto& entry : std::filesystem::recursive_directory_iterator(Path())) {

@@ -359,8 +359,6 @@ std::vector<NumberTables> MakeCrashed(FaultFileSystem& fs) {
     states.push_back(states.back());
     for (auto& [_, numbers] : states.back()) Put(&numbers, rows);
   }
-  // A removal that the crash takes back leaves a file that nobody names until the next writing open.
-  for (const char* folder : {"db/data/1", "db/data/2", "db/data/3"}) EXPECT_TRUE(fs.SyncDirectory(folder).ok());
   fs.FailFrom(1, Fault::kIoError);
   database = nullptr;
   fs.Crash(1);
@@ -461,6 +459,11 @@ TEST_F(CrashTest, AFlippedBitAnywhereIsNamedOrHarmless) {
   for (const std::string folder : {"db/wal", "db/data/1", "db/data/2", "db/data/3"}) {
     const auto names = *fs.List(folder);
     for (const std::string& name : names) paths.push_back(folder + "/" + name);
+  }
+  {
+    const auto reader = *Database::Open("db", Options(fs, Durability::kSync, true));
+    const auto orphans = *reader->FindOrphans();  // the crash left them behind, and nobody reads them
+    for (const std::string& orphan : orphans) std::erase(paths, orphan);
   }
   constexpr int kFlips = 60;
   std::map<std::string, int> kinds;

@@ -237,10 +237,46 @@ TEST_F(DatabaseTest, OrphansOfACrashAreRemovedAtTheNextWritingOpen) {
   {
     const auto reader = MustOpen({.read_only = true});
     EXPECT_THAT(*reader->FindOrphans(), ::testing::ElementsAre(orphan));
+    EXPECT_THAT(*Verify(*reader, [](size_t, size_t) { return true; }), IsEmpty());
   }
   const auto writer = MustOpen({});
   EXPECT_THAT(*writer->FindOrphans(), IsEmpty());
   EXPECT_EQ(ViewOf(*writer, "t")->rows(), 1u);
+}
+
+// A column of 256 MiB ends a row group before it is full.
+TEST_F(DatabaseTest, KeysAreFoundBehindRowGroupsThatLongStringsEndEarly) {
+  constexpr int64_t kRows = 80;
+  constexpr int64_t kBatch = 16;
+  const std::string text(size_t{4} << 20, 'x');
+  const auto database = MustOpen({.create = true, .background = false});
+  TableDefinition definition = Definition("t", true);
+  definition.schema.fields = {{.name = "k", .type = Type::Of(TypeId::kInt64)},
+                              {.name = "v", .type = Type::Of(TypeId::kBinary)}};
+  definition.key = {"k"};
+  definition.options = {{"page_rows", "64"}, {"row_group_rows", "128"}, {"bloom", "none"}};
+  Create(*database, definition);
+  const std::vector<StringRef> values(kBatch, StringRef(text));
+  for (int64_t begin = 0; begin < kRows; begin += kBatch) {
+    std::vector<int64_t> keys(kBatch);
+    std::iota(keys.begin(), keys.end(), begin);
+    WriteBatch batch{
+        .columns = {{.values = keys.data(), .size = keys.size()}, {.values = values.data(), .size = kBatch}},
+        .rows = kBatch};
+    const auto written = database->Write({"main", "t"}, batch);
+    ASSERT_TRUE(written.ok()) << written.status().message();
+  }
+  ASSERT_TRUE(database->Flush().ok());
+  const auto view = ViewOf(*database, "t");
+  ASSERT_EQ(view->rowsets().size(), 1u);
+  EXPECT_EQ(view->rowsets()[0].rowset->info().row_groups, 2u);
+  for (int64_t key = 0; key < kRows; ++key) {
+    const Value value(key);
+    const auto found = FindKey(*view, *EncodeKey(view->table().KeyTypes(), {&value, 1}));
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    EXPECT_TRUE(found->has_value()) << key;
+  }
+  EXPECT_THAT(*Verify(*database, [](size_t, size_t) { return true; }), IsEmpty());
 }
 
 TEST_F(DatabaseTest, OneProcessWritesAndTheErrorNamesIt) {
