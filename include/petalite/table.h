@@ -20,7 +20,7 @@ struct TableName {
 };
 
 // One "name = value" as a user gives it: {"codec", "lz4; l_comment = zstd:3"}, {"bloom_fpp", "0.001"}. The value before
-// the first ";" is the table's, the others name columns. The names, defaults and ranges are listed in the README.
+// the first ";" is the table's, the others name columns. docs/options.md lists names, defaults and ranges.
 using OptionList = std::vector<std::pair<std::string, std::string>>;
 
 struct TableDefinition {
