@@ -136,7 +136,8 @@ TEST_F(UnchangedTest, OnlyTheChangedRowsOfABatchAreWritten) {
   Flush();
   const auto births = [&] {
     uint64_t rows_in_memory = 0;
-    for (const auto& part : ViewOf(*database_, "t")->mem_rowsets()) rows_in_memory += part.rows;
+    const auto view = ViewOf(*database_, "t");
+    for (const auto& part : view->mem_rowsets()) rows_in_memory += part.rows;
     return rows_in_memory;
   };
   EXPECT_EQ(births(), 0u);
