@@ -4,27 +4,19 @@
 
 #include "api/scan_shared.h"
 #include "base/hash.h"
-#include "base/nearest.h"
 #include "column/key_encoding.h"
 #include "column/row_filter.h"
+#include "store/find_column.h"
 #include "store/lookup.h"
 
 namespace petalite {
 namespace {
 
-Result<size_t> FindColumn(const store::Table& table, const std::string& name) {
-  if (const auto found = table.schema().Find(name)) return *found;
-  std::vector<std::string_view> names;
-  for (const Field& field : table.schema().fields) names.push_back(field.name);
-  return NotFound("table '{}' has no column '{}'; the nearest is '{}'", table.name().ToString(), name,
-                  NearestName(name, names));
-}
-
 // All columns where none are named.
 Result<std::vector<size_t>> FindColumns(const store::Table& table, std::span<const std::string> names) {
   std::vector<size_t> columns;
   for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(const size_t column, FindColumn(table, name));
+    ASSIGN_OR_RETURN(const size_t column, store::FindColumn(table, name));
     columns.push_back(column);
   }
   if (names.empty()) {
@@ -112,7 +104,7 @@ Result<Scan> TableReader::NewScan(const ScanOptions& options) const {
   shared->outputs = shared->columns.size();
   std::vector<store::ColumnPredicate> predicates;
   for (const ColumnPredicate& each : options.where) {
-    ASSIGN_OR_RETURN(const size_t column, FindColumn(table, each.column));
+    ASSIGN_OR_RETURN(const size_t column, store::FindColumn(table, each.column));
     const Status checked = CheckPredicate(each.predicate, table.schema()[column].type);
     RETURN_IF_ERROR(checked.WithContext(fmt::format("table '{}', column '{}'", table.name().ToString(), each.column)));
     predicates.push_back({column, each.predicate});

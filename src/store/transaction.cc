@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "base/nearest.h"
 #include "base/utf8.h"
 #include "store/check_values.h"
 #include "store/column_mapping.h"
+#include "store/find_column.h"
 #include "store/staged_table.h"
 
 namespace petalite::store {
@@ -29,14 +29,6 @@ Result<std::vector<size_t>> ResolveKey(const TableDefinition& definition, Schema
     key.push_back(*column);
   }
   return key;
-}
-
-Result<size_t> FindColumn(const Table& table, const std::string& column) {
-  if (const auto found = table.schema().Find(column)) return *found;
-  std::vector<std::string_view> names;
-  for (const Field& field : table.schema().fields) names.push_back(field.name);
-  return NotFound("table '{}' has no column '{}'; the nearest is '{}'", table.name().ToString(), column,
-                  NearestName(column, names));
 }
 
 bool IsKeyColumn(const Table& table, size_t column) {
