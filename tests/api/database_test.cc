@@ -166,6 +166,11 @@ TEST_F(ApiTest, BadBatchesAreNamedAndHaveNoEffect) {
               HasSubstr("column 'name' has 2 rows, the batch 1"));
   WriteBatch one_column{.columns = {{.values = ids.data(), .size = 1}}, .rows = 1};
   EXPECT_THAT(message(one_column), HasSubstr("1 columns given where 3 are expected"));
+  WriteBatch one_type = WriteBatch().Add("id", ids).Add("name", names);
+  one_type.types.pop_back();
+  EXPECT_THAT(message(one_type), HasSubstr("1 types given for 2 columns"));
+  WriteBatch no_column{.fields = {7}, .columns = {{.values = ids.data(), .size = 1}}, .rows = 1};
+  EXPECT_THAT(message(no_column), HasSubstr("there is no column 7"));
   const std::vector<int64_t> taken = {4, 1};
   EXPECT_THAT(message(WriteBatch().Add("id", taken).Add("name", two)), HasSubstr("1"));
   const auto unknown = database.Write({.table = "user"}, WriteBatch().Add("id", ids));
@@ -192,6 +197,9 @@ TEST_F(ApiTest, BadDefinitionsAreNamedAndHaveNoEffect) {
   EXPECT_THAT(create(Column("a", Int64()), {"b"}), HasSubstr("'b'"));
   EXPECT_THAT(change.CreateTable({.name = {.table = ""}, .schema = {{Column("a", Int64())}}}).message(),
               HasSubstr("needs a name"));
+  EXPECT_THAT(change.CreateSchema("").message(), HasSubstr("a schema needs a name"));
+  EXPECT_THAT(change.RenameTable(kUsers, "\xff").message(), HasSubstr("a table needs a name"));
+  EXPECT_THAT(change.RenameColumn(kUsers, "name", "").message(), HasSubstr("column 2 needs a name"));
   Field added = Column("age", Int64());
   added.initial_default = "old";
   EXPECT_THAT(change.AddColumn(kUsers, added).message(),
@@ -221,8 +229,32 @@ TEST_F(ApiTest, BadQuestionsAreErrors) {
   EXPECT_THAT(scan(Predicate::Compare(PredicateKind::kEqual, "x")), HasSubstr("no value of type int64"));
   EXPECT_THAT(scan({.kind = PredicateKind::kLess}), HasSubstr("0 constants where 1 is expected"));
   EXPECT_THAT(scan({.kind = PredicateKind::kIsNull, .values = {1}}), HasSubstr("1 constants where 0"));
+  EXPECT_THAT(scan({.kind = static_cast<PredicateKind>(99)}), HasSubstr("no such kind of predicate"));
+  EXPECT_THAT(scan({.kind = PredicateKind::kEqual, .values = {1}, .children = {{}}}), HasSubstr("only and, or have"));
   EXPECT_THAT(database.Current().Open({.table = "usres"}).status().message(), HasSubstr("users"));
   EXPECT_EQ(database.Current().Open({.schema = "none", .table = "users"}).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(ApiTest, ValuesThatATypeHasNotAreErrors) {
+  Database database = Open();
+  const TableName name{.table = "odd"};
+  Transaction change = database.Begin();
+  ASSERT_TRUE(
+      change
+          .CreateTable({.name = name,
+                        .schema = {{Column("b", Type::Of(TypeId::kBool)), Column("i", Type::Of(TypeId::kInterval))}}})
+          .ok());
+  ASSERT_TRUE(change.Commit().ok());
+  const uint8_t two = 2;
+  WriteBatch batch;
+  batch.Add("b", Type::Of(TypeId::kBool), {.values = &two, .size = 1});
+  EXPECT_THAT(database.Write(name, batch).status().message(), HasSubstr("row 0, column 'b': a bool is 0 or 1"));
+  const auto odd = database.Current().Open(name);
+  ASSERT_TRUE(odd.ok());
+  EXPECT_THAT(odd->Get({1}).status().message(), HasSubstr("'odd' has no primary key"));
+  const Predicate equal = Predicate::Compare(PredicateKind::kEqual, Interval{});
+  EXPECT_THAT(odd->NewScan({.where = {{"i", equal}}}).status().message(),
+              HasSubstr("column 'i': values of type interval do not compare"));
 }
 
 TEST_F(ApiTest, TransactionsSeeTheirOwnChangesAndTheFirstCommitterWins) {

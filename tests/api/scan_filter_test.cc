@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "petalite/database.h"
+#include "predicate_oracle.h"
 #include "temporary_folder.h"
 #include "test_seed.h"
 
@@ -18,44 +19,6 @@ namespace petalite {
 namespace {
 
 constexpr size_t kColumns = 5;  // id, then one of each kind
-
-bool Matches(const Predicate& predicate, const Value& value) {
-  const auto compared = [&](const Value& constant) { return Value::Compare(value, constant); };
-  switch (predicate.kind) {
-    case PredicateKind::kAlways:
-      return true;
-    case PredicateKind::kIsNull:
-      return value.is_null();
-    case PredicateKind::kIsNotNull:
-      return !value.is_null();
-    case PredicateKind::kAnd:
-      return std::all_of(predicate.children.begin(), predicate.children.end(),
-                         [&](const Predicate& child) { return Matches(child, value); });
-    case PredicateKind::kOr:
-      return std::any_of(predicate.children.begin(), predicate.children.end(),
-                         [&](const Predicate& child) { return Matches(child, value); });
-    default:
-      break;
-  }
-  if (value.is_null()) return false;
-  switch (predicate.kind) {
-    case PredicateKind::kEqual:
-      return compared(predicate.values[0]) == 0;
-    case PredicateKind::kNotEqual:
-      return compared(predicate.values[0]) != 0;
-    case PredicateKind::kLess:
-      return compared(predicate.values[0]) < 0;
-    case PredicateKind::kLessEqual:
-      return compared(predicate.values[0]) <= 0;
-    case PredicateKind::kGreater:
-      return compared(predicate.values[0]) > 0;
-    case PredicateKind::kGreaterEqual:
-      return compared(predicate.values[0]) >= 0;
-    default:
-      return std::any_of(predicate.values.begin(), predicate.values.end(),
-                         [&](const Value& constant) { return compared(constant) == 0; });
-  }
-}
 
 class ScanFilterTest : public testing::Test {
  protected:
