@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/thread_name.h"
+
 namespace petalite {
 
 ThreadPool::ThreadPool(size_t threads) {
@@ -28,6 +30,7 @@ void ThreadPool::Submit(std::function<void()> task) {
 }
 
 void ThreadPool::Run() {
+  NameThread("petalite-worker");
   for (;;) {
     std::function<void()> task;
     {

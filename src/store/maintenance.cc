@@ -6,6 +6,7 @@
 #include <malloc.h>
 
 #include "base/log.h"
+#include "base/thread_name.h"
 #include "store/compaction.h"
 #include "store/database.h"
 #include "store/flush.h"
@@ -129,6 +130,7 @@ Status Maintenance::FlushLargest() {
 }
 
 void Maintenance::RunFlushes() {
+  NameThread("petalite-flush");
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (!IsTimeToFlush() && !checkpoint_wanted_) {
@@ -171,6 +173,7 @@ void Maintenance::RunFlushes() {
 }
 
 void Maintenance::RunCompactions() {
+  NameThread("petalite-merge");
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     work_.wait(lock, [this] { return compaction_wanted_ || stopping_; });
@@ -224,10 +227,13 @@ Result<bool> Maintenance::CompactOnce(Tablet& tablet, const Table& table) {
   std::vector<std::shared_ptr<Rowset>> inputs;
   for (const size_t input : choice->inputs) inputs.push_back(state->rowsets()[input]);
   Log(LogLevel::kInfo, "table '{}': compacting {} rowsets: {}", table.name().ToString(), inputs.size(), choice->reason);
+  const auto begin = std::chrono::steady_clock::now();
   const Status compacted = CompactRowsets(tablet, table, inputs);
   // Somebody else was faster: there may be something else to do.
   if (compacted.code() == StatusCode::kBusy) return true;
   RETURN_IF_ERROR(compacted);
+  Log(LogLevel::kInfo, "table '{}': compacted in {:.1f} s", table.name().ToString(),
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   return true;
 }
 

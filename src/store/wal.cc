@@ -5,6 +5,7 @@
 
 #include "base/checksum.h"
 #include "base/log.h"
+#include "base/thread_name.h"
 
 namespace petalite::store {
 namespace {
@@ -262,6 +263,7 @@ bool Wal::Unfinished() const {
 }
 
 void Wal::Run() {
+  NameThread("petalite-log");
   const bool timed = options_.durability != Durability::kSync;
   std::chrono::steady_clock::time_point due;
   bool armed = false;  // at `due` there is something to do
