@@ -15,6 +15,10 @@ namespace {
 constexpr size_t kBatch = 256;            // values
 constexpr size_t kEarlyFraction = 8;      // of the values, after which a useless dictionary shows
 constexpr double kUselessDistinct = 0.8;  // distinct share at that point
+// Before that, stretches of values from everywhere tell whether a value is hardly ever repeated.
+constexpr size_t kStretches = 256;
+constexpr size_t kStretch = 8;
+constexpr double kUniqueDistinct = 0.99;
 
 // A value's key stands for it in the table. Values of up to seven bytes, and fixed-width ones of up
 // to eight, are their key; for others it is a hash, and equal keys leave the bytes to be compared.
@@ -125,11 +129,26 @@ void AssignBatch(const Keys& keys, const uint64_t* batch, size_t begin, size_t c
   }
 }
 
+// Whether hardly any value occurs twice: next to each other, or anywhere among a few thousand.
+template <typename Keys>
+bool LooksUnique(const Keys& keys, size_t count) {
+  const size_t between = count / kStretches;
+  CodeTable table;
+  for (size_t i = 0; i < kStretches; ++i) {
+    const size_t begin = i * between + Remix(i) % (between - kStretch);
+    for (size_t at = begin; at < begin + kStretch; ++at) {
+      table.FindOrInsert(keys[at], [](uint32_t) { return true; });
+    }
+  }
+  return static_cast<double>(table.size()) > kUniqueDistinct * kStretches * kStretch;
+}
+
 // False if the limits are exceeded. Works in batches: the keys of one first, so that their loads do
 // not wait for the table's.
 template <typename Keys>
 bool AssignCodes(const Keys& keys, size_t count, const DictionaryLimits& limits, ChunkDictionary* out) {
   const size_t early = limits.give_up_early ? count / kEarlyFraction : count;
+  if (early > kStretches * kStretch && early < count && LooksUnique(keys, count)) return false;
   CodeTable table;
   size_t bytes = 0;
   for (size_t begin = 0; begin < count; begin += kBatch) {

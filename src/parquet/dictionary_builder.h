@@ -13,8 +13,8 @@ namespace petalite::parquet {
 struct DictionaryLimits {
   size_t max_bytes = 0;    // of the dictionary's PLAIN bytes
   size_t max_entries = 0;  // more make the building stop
-  // Stop after an eighth of the values if most of them are distinct: a column of (nearly) unique
-  // values then costs an eighth of the work.
+  // Stop before the first if a sample has hardly a value twice, and after an eighth of the values if most of them are
+  // distinct: a column of (nearly) unique values then costs little.
   bool give_up_early = true;
 };
 

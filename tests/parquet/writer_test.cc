@@ -136,6 +136,29 @@ TEST(FileWriter, BoundsOfLongStringsAreNotExact) {
   EXPECT_EQ(zone.max, Value(high.substr(0, 63) + std::string("{")));
 }
 
+// A sample decides early that a column is worth no dictionary, and must not be taken in by one whose values come again
+// only much later, or only next to each other.
+TEST(Writer, ChoosesDictionariesForColumnsThatRepeat) {
+  constexpr size_t kRows = 98'304;
+  const Schema schema = OneColumn(Type::Of(TypeId::kInt64));
+  WriterOptions options = OptionsFor(schema);
+  options.page_rows = kRows / 4;
+  options.row_group_rows = kRows;
+  const auto has_dictionary = [&](const auto& value_of) {
+    std::vector<int64_t> values(kRows);
+    for (size_t i = 0; i < kRows; ++i) values[i] = static_cast<int64_t>(Remix(value_of(i)));
+    MemoryFileSystem fs;
+    EXPECT_TRUE(WriteOne(fs, schema, options, values).ok());
+    const auto reader = *FileReader::Open(fs, kPath);
+    return *reader->LoadDictionary(0, 0, **reader->LoadPages(0, 0)) != nullptr;
+  };
+  EXPECT_TRUE(has_dictionary([](size_t i) { return i % 5000; }));  // in turn
+  EXPECT_TRUE(has_dictionary([](size_t i) { return i / 8; }));     // in runs
+  EXPECT_TRUE(has_dictionary([](size_t i) { return Remix(i) % 5000; }));
+  EXPECT_FALSE(has_dictionary([](size_t i) { return i; }));
+  EXPECT_FALSE(has_dictionary([](size_t i) { return Remix(i) % 10'000'000; }));
+}
+
 // Every value of every type that has a filter is found, both zeros are, and the true rate of false
 // positives stays below the target, with a dictionary and without.
 TEST(FileWriter, FiltersHoldWhatTheyPromise) {
