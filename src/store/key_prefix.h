@@ -2,7 +2,6 @@
 
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -11,7 +10,11 @@ namespace petalite::store {
 
 inline uint64_t KeyPrefix(std::string_view key) {
   uint64_t prefix = 0;
-  std::memcpy(&prefix, key.data(), std::min<size_t>(sizeof prefix, key.size()));
+  if (key.size() >= sizeof prefix) [[likely]] {
+    std::memcpy(&prefix, key.data(), sizeof prefix);
+  } else {
+    std::memcpy(&prefix, key.data(), key.size());
+  }
   return __builtin_bswap64(prefix);
 }
 

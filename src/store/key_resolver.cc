@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "store/key_prefix.h"
+
 namespace petalite::store {
 namespace {
 
@@ -33,33 +35,39 @@ Status KeyResolver::Find(std::span<const std::string_view> keys, std::span<const
     }
     // A dead row here says nothing of the rowsets: what replaced it may be in one that a transaction brought.
     std::erase_if(open, [&](uint32_t i) {
-      if (rows[i] != kNoRow && mem.DiedAt(rows[i]) > commit_) locations[i] = {static_cast<uint32_t>(source), rows[i]};
-      return locations[i].found();
+      if (rows[i] == kNoRow || mem.DiedAt(rows[i]) <= commit_) return false;
+      locations[i] = {static_cast<uint32_t>(source), rows[i]};
+      return true;
     });
   }
   const auto first = static_cast<uint32_t>(mem_rowsets.size());
+  std::vector<uint64_t> prefixes(keys.size());
+  for (const uint32_t i : open) prefixes[i] = KeyPrefix(keys[i]);
   for (const TabletState::Run& run : state_.runs()) {
     std::vector<Numbers> wanted(run.rowsets.size());
+    if (wanted.size() == 1) wanted[0].reserve(open.size());
     for (const uint32_t i : open) {
-      const size_t in_run = run.Find(keys[i]);
+      const size_t in_run = run.Find(keys[i], prefixes[i]);
       if (in_run != SIZE_MAX) wanted[in_run].push_back(i);
     }
+    bool any_found = false;
     for (size_t i = 0; i < wanted.size(); ++i) {
       if (wanted[i].empty()) continue;
-      RETURN_IF_ERROR(SearchRowset(first + run.rowsets[i], keys, hashes, wanted[i], locations));
+      ASSIGN_OR_RETURN(const bool found, SearchRowset(first + run.rowsets[i], keys, hashes, wanted[i], locations));
+      any_found = any_found || found;
     }
-    std::erase_if(open, [&](uint32_t i) { return locations[i].found(); });
+    if (any_found) std::erase_if(open, [&](uint32_t i) { return locations[i].found(); });
   }
   return Status::Ok();
 }
 
-Status KeyResolver::SearchRowset(uint32_t source, std::span<const std::string_view> keys,
-                                 std::span<const uint64_t> hashes, const Numbers& wanted,
-                                 std::span<RowLocation> locations) const {
+Result<bool> KeyResolver::SearchRowset(uint32_t source, std::span<const std::string_view> keys,
+                                       std::span<const uint64_t> hashes, const Numbers& wanted,
+                                       std::span<RowLocation> locations) const {
   const Rowset& rowset = *state_.rowsets()[source - state_.mem_rowsets().size()];
-  if (rowset.info().min_commit > commit_) return Status::Ok();
+  if (rowset.info().min_commit > commit_) return false;
   ASSIGN_OR_RETURN(const Numbers maybe, PassFilter(rowset, hashes, wanted));
-  if (maybe.empty()) return Status::Ok();
+  if (maybe.empty()) return false;
   const bool check_births = rowset.info().max_commit > commit_;
   Status failed;
   size_t present = 0;
@@ -80,7 +88,7 @@ Status KeyResolver::SearchRowset(uint32_t source, std::span<const std::string_vi
   const uint64_t false_positives = maybe.size() - present;
   rowset.key_filter_counters().false_positives.fetch_add(false_positives, std::memory_order_relaxed);
   context_.metrics.false_positives.fetch_add(false_positives, std::memory_order_relaxed);
-  return Status::Ok();
+  return present != 0;
 }
 
 Result<KeyResolver::Numbers> KeyResolver::PassFilter(const Rowset& rowset, std::span<const uint64_t> hashes,

@@ -39,8 +39,9 @@ class KeyResolver {
   // Keys of a batch by number.
   using Numbers = std::vector<uint32_t>;
 
-  Status SearchRowset(uint32_t source, std::span<const std::string_view> keys, std::span<const uint64_t> hashes,
-                      const Numbers& wanted, std::span<RowLocation> locations) const;
+  // Whether the rowset has any of the keys.
+  Result<bool> SearchRowset(uint32_t source, std::span<const std::string_view> keys, std::span<const uint64_t> hashes,
+                            const Numbers& wanted, std::span<RowLocation> locations) const;
   Result<Numbers> PassFilter(const Rowset& rowset, std::span<const uint64_t> hashes, const Numbers& wanted) const;
   Status SearchPages(const Rowset& rowset, std::span<const std::string_view> keys, const Numbers& maybe,
                      const Found& found) const;

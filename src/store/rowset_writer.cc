@@ -6,6 +6,11 @@
 #include "bloom/split_block_filter.h"
 
 namespace petalite::store {
+namespace {
+
+constexpr size_t kAhead = 16;  // keys on their way to the cache while earlier ones are hashed: they lie anywhere
+
+}  // namespace
 
 WriterPlan PlanWriter(const TableOptions& options, size_t row_bytes, uint64_t keys, size_t budget) {
   // A group that is filled, two that are encoded, and of those what they become.
@@ -71,9 +76,11 @@ Status RowsetWriter::Append(std::span<const ColumnView> columns, size_t rows, st
   const std::vector<uint64_t>& group_starts = file_->group_starts();
   std::vector<uint64_t> hashes(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
+    if (i + kAhead < keys.size()) __builtin_prefetch(keys[i + kAhead].data());
     hashes[i] = Xxh64(keys[i]);
-    const std::string_view before = i > 0 ? keys[i - 1] : std::string_view(info_.max_key);
-    if (rows_ + i > 0 && keys[i] == before) info_.has_versions = true;
+    if (i > 0 ? hashes[i] == hashes[i - 1] && keys[i] == keys[i - 1] : rows_ > 0 && keys[i] == info_.max_key) {
+      info_.has_versions = true;
+    }
     while (row_group_ + 1 < group_starts.size() && group_starts[row_group_ + 1] <= rows_ + i) ++row_group_;
     const uint64_t row_in_group = rows_ + i - group_starts[row_group_];
     if (row_in_group % page_rows_ == 0) {

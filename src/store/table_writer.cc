@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <boost/unordered/unordered_flat_set.hpp>
+
 #include "base/hash.h"
 #include "store/check_values.h"
 #include "store/row_gather.h"
@@ -10,16 +12,6 @@
 
 namespace petalite::store {
 namespace {
-
-struct HashedKey {
-  uint64_t hash;
-  std::string_view key;
-  bool operator==(const HashedKey& other) const { return hash == other.hash && key == other.key; }
-};
-struct HashOfKey {
-  using is_avalanching = void;
-  size_t operator()(const HashedKey& key) const { return Remix(key.hash); }
-};
 
 bool WritesRows(WriteOp op) { return op != WriteOp::kDelete; }
 bool OverwritesRows(WriteOp op) { return op == WriteOp::kUpsert || op == WriteOp::kUpdate; }
@@ -192,17 +184,18 @@ void TableWriter::Divide(const std::vector<uint32_t>& rows, const std::vector<st
 // Of rows that name one key, one has an effect: the last, which overwrites the others, or the first, which is in the
 // others' way.
 Status TableWriter::FindRepeated(const EncodedKeys& keys, std::vector<uint32_t>* rows) {
-  boost::unordered_flat_map<HashedKey, uint32_t, HashOfKey> seen;
-  seen.reserve(batch_.rows);
+  const auto hash = [&](uint32_t row) { return Remix(hashes_[row]); };
+  const auto equal = [&](uint32_t a, uint32_t b) { return hashes_[a] == hashes_[b] && keys[a] == keys[b]; };
+  boost::unordered_flat_set<uint32_t, decltype(hash), decltype(equal)> seen(batch_.rows, hash, equal);
   rows->reserve(batch_.rows);
   for (uint32_t row = 0; row < batch_.rows; ++row) {
-    const auto [entry, added] = seen.try_emplace(HashedKey{hashes_[row], keys[row]}, row);
+    const auto [first, added] = seen.insert(row);
     if (added) {
       rows->push_back(row);
       continue;
     }
     if (batch_.op == WriteOp::kInsert) return Duplicate(keys[row]);
-    repeated_.push_back({row, entry->second});
+    repeated_.push_back({row, *first});
   }
   if (OverwritesRows(batch_.op) && !repeated_.empty()) FindLastOfRepeated(rows);
   return Status::Ok();

@@ -5,13 +5,6 @@
 
 namespace petalite::store {
 
-size_t TabletState::Run::Find(std::string_view key) const {
-  const auto behind = std::upper_bound(min_keys.begin(), min_keys.end(), key);
-  if (behind == min_keys.begin()) return SIZE_MAX;
-  const auto at = static_cast<size_t>(behind - min_keys.begin()) - 1;
-  return key <= max_keys[at] ? at : SIZE_MAX;
-}
-
 TabletState::TabletState(std::vector<std::shared_ptr<Rowset>> rowsets,
                          std::vector<std::shared_ptr<MemRowset>> mem_rowsets)
     : rowsets_(std::move(rowsets)), mem_rowsets_(std::move(mem_rowsets)) {
@@ -29,12 +22,13 @@ const std::vector<TabletState::Run>& TabletState::runs() const {
     });
     for (const uint32_t rowset : order) {
       const RowsetInfo& info = rowsets_[rowset]->info();
-      auto run = std::find_if(runs_.begin(), runs_.end(),
-                              [&](const Run& each) { return each.max_keys.back() < std::string_view(info.min_key); });
+      auto run = std::find_if(runs_.begin(), runs_.end(), [&](const Run& each) {
+        return each.max_keys[each.max_keys.size() - 1] < std::string_view(info.min_key);
+      });
       if (run == runs_.end()) run = runs_.insert(runs_.end(), Run());
       run->rowsets.push_back(rowset);
-      run->min_keys.push_back(info.min_key);
-      run->max_keys.push_back(info.max_key);
+      run->min_keys.Add(info.min_key);
+      run->max_keys.Add(info.max_key);
     }
   });
   return runs_;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "store/key_bounds.h"
 #include "store/mem_rowset.h"
 #include "store/rowset.h"
 
@@ -34,10 +35,13 @@ class TabletState {
   // Rowsets whose key ranges lie behind one another: a key is in one of them at most.
   struct Run {
     std::vector<uint32_t> rowsets;  // positions in rowsets(), by rising keys
-    std::vector<std::string_view> min_keys, max_keys;
+    KeyBounds min_keys, max_keys;
 
-    // The one of `rowsets` whose range holds the key; SIZE_MAX if none does.
-    size_t Find(std::string_view key) const;
+    // The one of `rowsets` whose range holds the key, whose prefix is given; SIZE_MAX if none does.
+    size_t Find(std::string_view key, uint64_t prefix) const {
+      const size_t begun = min_keys.CountUpTo(key, prefix);
+      return begun != 0 && max_keys.IsUpTo(begun - 1, key, prefix) ? begun - 1 : SIZE_MAX;
+    }
   };
 
   TabletState(std::vector<std::shared_ptr<Rowset>> rowsets, std::vector<std::shared_ptr<MemRowset>> mem_rowsets);
