@@ -10,6 +10,8 @@
 
 #pragma once
 
+#include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +46,33 @@ class EncodedKeys {
 // Encodes one key per row; `types` and `columns` are the key's columns in key order. Fails with the
 // row's number where a key column is null or a key exceeds kMaxKeySize. Replaces what `out` held.
 Status EncodeKeys(const std::vector<Type>& types, std::span<const ColumnView> columns, EncodedKeys* out);
+
+// Encodes one value of a key column of fixed width: `width` bytes in its layout at `value`, that many at `to`. Layouts
+// of 16 bytes are signed.
+inline void EncodeKeyNumber(const void* value, size_t width, bool is_signed, char* to) {
+  const auto* const from = static_cast<const char*>(value);
+  const auto store = [&](auto number, size_t at, bool flip) {
+    std::memcpy(&number, from + at, sizeof number);
+    if (flip) number = static_cast<decltype(number)>(number ^ decltype(number){1} << (8 * sizeof number - 1));
+    if constexpr (sizeof number == 2) number = __builtin_bswap16(number);
+    if constexpr (sizeof number == 4) number = __builtin_bswap32(number);
+    if constexpr (sizeof number == 8) number = __builtin_bswap64(number);
+    std::memcpy(to + (width - sizeof number - at), &number, sizeof number);
+  };
+  switch (width) {
+    case 1:
+      return store(uint8_t{}, 0, is_signed);
+    case 2:
+      return store(uint16_t{}, 0, is_signed);
+    case 4:
+      return store(uint32_t{}, 0, is_signed);
+    case 8:
+      return store(uint64_t{}, 0, is_signed);
+    default:
+      store(uint64_t{}, 0, false);
+      return store(uint64_t{}, 8, is_signed);
+  }
+}
 
 // Encodes a key given by values; fails on a null.
 Result<std::string> EncodeKey(const std::vector<Type>& types, std::span<const Value> values);

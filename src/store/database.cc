@@ -91,7 +91,7 @@ size_t Default(size_t given, size_t otherwise) { return given != 0 ? given : oth
 DatabaseOptions Resolved(DatabaseOptions options) {
   options.memory_limit = Default(options.memory_limit, AvailableMemory());
   options.cache_bytes = Default(options.cache_bytes, options.memory_limit / 16 * 5);
-  options.write_bytes = Default(options.write_bytes, std::min(options.memory_limit / 8 * 3, size_t{1} << 30));
+  options.write_bytes = Default(options.write_bytes, std::min(options.memory_limit / 4, size_t{1} << 30));
   options.threads = Default(options.threads, AvailableThreads());
   return options;
 }

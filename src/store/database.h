@@ -35,7 +35,7 @@ struct DatabaseOptions {
   double wait_seconds = 0;  // how long to wait for the lock
   size_t memory_limit = 0;  // of the store as a whole; 0: the memory that this process may use
   size_t cache_bytes = 0;   // of the page cache and key filters, part of memory_limit; 0: five sixteenths of it
-  size_t write_bytes = 0;   // of memrowsets and imports, part of memory_limit; 0: three eighths of it, at most 1 GiB
+  size_t write_bytes = 0;   // of memrowsets and imports, part of memory_limit; 0: a quarter of it, at most 1 GiB
   size_t threads = 0;       // 0: as many as the process may use
   Durability durability = Durability::kSync;
   uint32_t async_interval_ms = 200;

@@ -5,7 +5,9 @@
 
 #include <boost/sort/spreadsort/integer_sort.hpp>
 
+#include "column/key_encoding.h"
 #include "store/commit_log.h"
+#include "store/key_bounds.h"
 #include "store/key_prefix.h"
 #include "store/records.h"
 #include "store/row_gather.h"
@@ -13,6 +15,8 @@
 
 namespace petalite::store {
 namespace {
+
+constexpr size_t kAhead = 16;  // keys on their way to the cache while earlier ones are taken
 
 struct SortEntry {
   uint64_t prefix;  // the key's first eight bytes, as a number that orders like them
@@ -29,35 +33,33 @@ class KeyParts {
     constexpr size_t kPartRows = 65536;
     constexpr size_t kSamples = 16;  // of each part
     const size_t parts = std::clamp<size_t>(mem.rows() / kPartRows, 1, kMaxParts);
-    std::vector<Bound> sample;
-    for (size_t i = 0; i < parts * kSamples && parts > 1; ++i) {
-      sample.push_back(BoundOf(mem.KeyOf(static_cast<uint32_t>(i * mem.rows() / (parts * kSamples)))));
+    std::vector<std::string_view> sample;
+    buffers_.resize(parts > 1 ? parts * kSamples : 0);
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+      sample.push_back(mem.KeyOf(static_cast<uint32_t>(i * mem.rows() / buffers_.size()), &buffers_[i]));
     }
     std::sort(sample.begin(), sample.end());
-    for (size_t part = 1; part < parts; ++part) bounds_.push_back(sample[part * kSamples]);
+    for (size_t part = 1; part < parts; ++part) bounds_.Add(sample[part * kSamples]);
   }
 
   size_t size() const { return bounds_.size() + 1; }
   // The same for all rows of one key.
-  size_t PartOf(std::string_view key) const {
-    return static_cast<size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), BoundOf(key)) - bounds_.begin());
-  }
+  size_t PartOf(std::string_view key) const { return bounds_.CountUpTo(key, KeyPrefix(key)); }
 
  private:
-  struct Bound {
-    uint64_t prefix;
-    std::string_view key;
-    auto operator<=>(const Bound&) const = default;
-  };
-  static Bound BoundOf(std::string_view key) { return {KeyPrefix(key), key}; }
-
-  std::vector<Bound> bounds_;
+  std::vector<MemRowset::KeyBuffer> buffers_;  // of the bounds
+  KeyBounds bounds_;
 };
 
 // Sorts rows by key, those of one key from the newest to the oldest. `entries` is scratch.
 void SortByKey(const MemRowset& mem, std::span<uint32_t> rows, std::vector<SortEntry>* entries) {
   entries->clear();
-  for (const uint32_t row : rows) entries->push_back({KeyPrefix(mem.KeyOf(row)), row});
+  MemRowset::KeyBuffer buffer;
+  MemRowset::KeyBuffer other;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i + kAhead < rows.size()) mem.PrefetchKey(rows[i + kAhead]);
+    entries->push_back({KeyPrefix(mem.KeyOf(rows[i], &buffer)), rows[i]});
+  }
   // By radix, then what is left to tell where prefixes are equal.
   boost::sort::spreadsort::integer_sort(
       entries->begin(), entries->end(), [](const SortEntry& entry, unsigned shift) { return entry.prefix >> shift; },
@@ -67,7 +69,7 @@ void SortByKey(const MemRowset& mem, std::span<uint32_t> rows, std::vector<SortE
         std::find_if(begin, entries->end(), [&](const auto& each) { return each.prefix != begin->prefix; });
     if (end - begin > 1) {
       std::sort(begin, end, [&](const SortEntry& a, const SortEntry& b) {
-        const int order = mem.KeyOf(a.row).compare(mem.KeyOf(b.row));
+        const int order = mem.KeyOf(a.row, &buffer).compare(mem.KeyOf(b.row, &other));
         return order != 0 ? order < 0 : a.row > b.row;
       });
     }
@@ -186,9 +188,10 @@ std::vector<uint32_t> SortedRows(const MemRowset& mem, uint64_t horizon) {
   std::vector<uint16_t> part_of(count, kDropped);
   std::vector<uint32_t> ends(parts.size() + 1);  // of each part; where it begins while it is filled
   const bool any_dead = mem.deaths() != 0;
+  MemRowset::KeyBuffer buffer;
   for (uint32_t row = 0; row < count; ++row) {
     if (any_dead && mem.DiedAt(row) <= horizon) continue;
-    part_of[row] = static_cast<uint16_t>(parts.PartOf(mem.KeyOf(row)));
+    part_of[row] = static_cast<uint16_t>(parts.PartOf(mem.KeyOf(row, &buffer)));
     ++ends[part_of[row] + 1u];
   }
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
@@ -204,11 +207,26 @@ std::vector<uint32_t> SortedRows(const MemRowset& mem, uint64_t horizon) {
   return rows;
 }
 
+namespace {
+
+Status EncodeKeysOf(const MemRowset& mem, const std::vector<ColumnView>& columns, EncodedKeys* keys) {
+  std::vector<Type> types;
+  std::vector<ColumnView> views;
+  for (const size_t column : mem.key()) {
+    types.push_back(mem.schema()[column].type);
+    views.push_back(columns[column]);
+  }
+  return EncodeKeys(types, views, keys);
+}
+
+}  // namespace
+
 Status WriteRows(const MemRowset& mem, std::span<const uint32_t> rows, bool with_commits, RowsetWriter* writer) {
   const size_t piece_rows = writer->row_group_rows();
   std::vector<GatheredColumn> columns(mem.schema().size());
   std::vector<ColumnView> views(columns.size());
   std::vector<std::string_view> keys;
+  EncodedKeys encoded;
   std::vector<uint64_t> commits;
   const MemRowset::Births births(mem);
   std::vector<std::vector<const uint8_t*>> blocks;
@@ -221,8 +239,13 @@ Status WriteRows(const MemRowset& mem, std::span<const uint32_t> rows, bool with
     }
     keys.clear();
     commits.clear();
+    if (mem.is_keyed() && mem.HasStableKeys()) {
+      for (const uint32_t row : piece) keys.push_back(mem.KeyOf(row, nullptr));
+    } else if (mem.is_keyed()) {
+      RETURN_IF_ERROR(EncodeKeysOf(mem, views, &encoded));
+      for (size_t i = 0; i < encoded.size(); ++i) keys.push_back(encoded[i]);
+    }
     for (const uint32_t row : piece) {
-      if (mem.is_keyed()) keys.push_back(mem.KeyOf(row));
       if (with_commits) commits.push_back(births[row]);
     }
     RETURN_IF_ERROR(writer->Append(views, piece.size(), keys, commits));

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "column/key_encoding.h"
 #include "column/types.h"
 
 namespace petalite::store {
 namespace {
 
-constexpr size_t kArenaBytes = size_t{256} << 10;
+constexpr size_t kStringBytes = size_t{256} << 10;  // for many strings at once
 constexpr size_t kWords = MemRowset::kBlockRows / 64;
 constexpr size_t kAhead = 16;  // keys whose slots are on their way while earlier ones are looked up
 
@@ -61,27 +62,42 @@ size_t FirstNot(size_t size, Is&& is) {
 }  // namespace
 
 struct MemRowset::Block {
-  explicit Block(const Schema& schema) : validity(schema.size()) {
-    for (const Field& field : schema.fields) {
-      columns.push_back(std::make_unique_for_overwrite<uint8_t[]>(field.type.Width() * kBlockRows));
-    }
-  }
+  explicit Block(size_t columns) : validity(columns) {}
 
-  std::vector<std::unique_ptr<uint8_t[]>> columns;
+  std::vector<uint8_t*> columns;
   std::vector<LazyArray<uint64_t>> validity;  // bits; none while all rows are valid
-  std::unique_ptr<uint8_t[]> keys;            // of key_width_ bytes each, or StringRefs
+  StringRef* keys = nullptr;                  // where they are stored
   LazyArray<uint64_t> died;                   // commits; none while no row is dead
   LazyArray<uint32_t> older;                  // the row before with the same key, or kNoRow
 };
 
-MemRowset::MemRowset(MemRowsetId id, Schema schema, std::vector<size_t> key)
-    : id_(id), schema_(std::move(schema)), key_(std::move(key)), has_nulls_(schema_.size()) {
+MemRowset::MemRowset(MemRowsetId id, Schema schema, std::vector<size_t> key, size_t expected_rows)
+    : id_(id),
+      schema_(std::move(schema)),
+      key_(std::move(key)),
+      has_nulls_(schema_.size()),
+      index_(key_.empty() ? 0 : expected_rows) {
+  if (is_keyed()) ChooseKeyForm();
+}
+
+void MemRowset::ChooseKeyForm() {
+  key_stride_ = sizeof(StringRef);
+  if (key_.size() == 1 && schema_[key_[0]].type.IsString()) {
+    key_form_ = KeyForm::kString;
+    return;
+  }
+  size_t width = 0;
   for (const size_t column : key_) {
-    if (schema_[column].type.IsString()) {
-      key_width_ = 0;
-      return;
-    }
-    key_width_ += schema_[column].type.Width();
+    if (schema_[column].type.IsString()) return;
+    width += schema_[column].type.Width();
+  }
+  if (width > sizeof(KeyBuffer)) return;
+  key_form_ = KeyForm::kNumbers;
+  key_stride_ = schema_[key_[0]].type.Width();
+  for (const size_t column : key_) {
+    VisitLayout(schema_[column].type, [&]<typename T>(T) {
+      key_numbers_.push_back({column, sizeof(T), std::is_signed_v<T> || std::is_same_v<T, Int128>});
+    });
   }
 }
 
@@ -89,17 +105,20 @@ MemRowset::~MemRowset() = default;
 
 MemRowset::Block& MemRowset::BlockOf(uint32_t row) const { return *blocks_[row / kBlockRows]; }
 
+uint8_t* MemRowset::Allocate(size_t bytes) {
+  const size_t before = arena_.memory_bytes();
+  uint8_t* const piece = arena_.Allocate(bytes);
+  Charge(arena_.memory_bytes() - before);
+  return piece;
+}
+
 MemRowset::Block& MemRowset::BlockForAppend(uint32_t row) {
   if (row / kBlockRows < blocks_.size()) return BlockOf(row);
-  auto block = std::make_unique<Block>(schema_);
-  size_t row_bytes = 0;
-  for (const Field& field : schema_.fields) row_bytes += field.type.Width();
-  if (is_keyed()) {
-    const size_t width = key_width_ != 0 ? key_width_ : sizeof(StringRef);
-    block->keys = std::make_unique_for_overwrite<uint8_t[]>(width * kBlockRows);
-    row_bytes += width;
+  auto block = std::make_unique<Block>(schema_.size());
+  for (const Field& field : schema_.fields) block->columns.push_back(Allocate(field.type.Width() * kBlockRows));
+  if (is_keyed() && key_form_ == KeyForm::kStored) {
+    block->keys = reinterpret_cast<StringRef*>(Allocate(sizeof(StringRef) * kBlockRows));
   }
-  Charge(row_bytes * kBlockRows);
   blocks_.Append(std::move(block));
   return BlockOf(row);
 }
@@ -117,7 +136,9 @@ uint32_t MemRowset::Append(std::span<const ColumnView> columns, size_t rows, std
     const size_t count = std::min<size_t>(rows - done, kBlockRows - at);
     Block& block = BlockForAppend(row);
     for (size_t i = 0; i < columns.size(); ++i) AppendColumn(i, columns[i], done, count, block, at);
-    if (is_keyed()) AppendKeys(keys.subspan(done, count), block, at);
+    if (block.keys != nullptr) {
+      for (size_t i = 0; i < count; ++i) block.keys[at + i] = CopyString(StringRef(keys[done + i]));
+    }
     done += count;
   }
   runs_.Append(Run{commit, static_cast<uint32_t>(first + rows)});
@@ -129,7 +150,7 @@ uint32_t MemRowset::Append(std::span<const ColumnView> columns, size_t rows, std
 void MemRowset::AppendColumn(size_t column, const ColumnView& view, size_t from, size_t count, Block& block,
                              uint32_t at) {
   VisitLayout(schema_[column].type, [&]<typename T>(T) {
-    T* const to = reinterpret_cast<T*>(block.columns[column].get()) + at;
+    T* const to = reinterpret_cast<T*>(block.columns[column]) + at;
     if constexpr (std::is_same_v<T, StringRef>) {
       for (size_t i = 0; i < count; ++i) {
         to[i] = view.IsValid(from + i) ? CopyString(view.Value<StringRef>(from + i)) : StringRef();
@@ -149,26 +170,11 @@ void MemRowset::AppendColumn(size_t column, const ColumnView& view, size_t from,
   }
 }
 
-void MemRowset::AppendKeys(std::span<const std::string_view> keys, Block& block, uint32_t at) {
-  if (key_width_ != 0) {
-    uint8_t* to = block.keys.get() + at * key_width_;
-    for (const std::string_view key : keys) {
-      std::memcpy(to, key.data(), key_width_);
-      to += key_width_;
-    }
-    return;
-  }
-  auto* to = reinterpret_cast<StringRef*>(block.keys.get()) + at;
-  for (const std::string_view key : keys) *to++ = CopyString(StringRef(key));
-}
-
 StringRef MemRowset::CopyString(StringRef from) {
   if (from.is_inline()) return from;
   if (from.size() > string_left_) {
-    string_left_ = std::max<size_t>(from.size(), kArenaBytes);
-    strings_.push_back(std::make_unique_for_overwrite<char[]>(string_left_));
-    string_next_ = strings_.back().get();
-    Charge(string_left_);
+    string_left_ = std::max<size_t>(from.size(), kStringBytes);
+    string_next_ = reinterpret_cast<char*>(Allocate(string_left_));
   }
   std::memcpy(string_next_, from.data(), from.size());
   const StringRef copy(string_next_, from.size());
@@ -178,6 +184,7 @@ StringRef MemRowset::CopyString(StringRef from) {
 }
 
 void MemRowset::IndexRows(std::span<const std::string_view> keys, std::span<const uint64_t> hashes, uint32_t first) {
+  KeyBuffer buffer;
   for (size_t i = 0; i < keys.size(); ++i) {
     if (i + kAhead < keys.size()) index_.Prefetch(hashes[i + kAhead]);
     const auto row = static_cast<uint32_t>(first + i);
@@ -188,7 +195,7 @@ void MemRowset::IndexRows(std::span<const std::string_view> keys, std::span<cons
       if (made) Charge(kBlockRows * sizeof(uint32_t));
       older[row % kBlockRows].store(before, std::memory_order_release);
     };
-    index_.Put(hashes[i], row, [&](uint32_t other) { return KeyOf(other) == keys[i]; }, link);
+    index_.Put(hashes[i], row, [&](uint32_t other) { return KeyOf(other, &buffer) == keys[i]; }, link);
   }
 }
 
@@ -206,14 +213,16 @@ void MemRowset::Kill(std::span<const uint32_t> rows, uint64_t commit) {
 
 void MemRowset::FindNewest(std::span<const std::string_view> keys, std::span<const uint64_t> hashes,
                            uint32_t* rows) const {
+  KeyBuffer buffer;
   for (size_t i = 0; i < keys.size(); ++i) {
     if (i + kAhead < keys.size()) index_.Prefetch(hashes[i + kAhead]);
-    rows[i] = index_.FindAsWriter(hashes[i], [&](uint32_t row) { return KeyOf(row) == keys[i]; });
+    rows[i] = index_.FindAsWriter(hashes[i], [&](uint32_t row) { return KeyOf(row, &buffer) == keys[i]; });
   }
 }
 
 uint32_t MemRowset::FindNewest(std::string_view key, uint64_t hash) const {
-  return index_.FindAsWriter(hash, [&](uint32_t row) { return KeyOf(row) == key; });
+  KeyBuffer buffer;
+  return index_.FindAsWriter(hash, [&](uint32_t row) { return KeyOf(row, &buffer) == key; });
 }
 
 void MemRowset::ChargeTo(MemoryBudget* budget) {
@@ -242,7 +251,7 @@ MemRowset::Births::Births(const MemRowset& mem) : mem_(mem) {
 
 std::vector<const uint8_t*> MemRowset::Blocks(size_t column) const {
   std::vector<const uint8_t*> blocks;
-  for (size_t i = 0; i * kBlockRows < rows(); ++i) blocks.push_back(blocks_[i]->columns[column].get());
+  for (size_t i = 0; i * kBlockRows < rows(); ++i) blocks.push_back(blocks_[i]->columns[column]);
   return blocks;
 }
 
@@ -269,7 +278,8 @@ uint64_t MemRowset::last_commit() const {
 
 uint32_t MemRowset::Find(std::string_view key, uint64_t hash, uint64_t commit) const {
   const uint32_t end = RowsAt(commit);
-  uint32_t row = index_.Find(hash, [&](uint32_t other) { return KeyOf(other) == key; });
+  KeyBuffer buffer;
+  uint32_t row = index_.Find(hash, [&](uint32_t other) { return KeyOf(other, &buffer) == key; });
   while (row != kNoRow && row >= end) {  // rows of later commits
     const std::atomic<uint32_t>* older = BlockOf(row).older.get();
     row = older == nullptr ? kNoRow : older[row % kBlockRows].load(std::memory_order_acquire);
@@ -277,15 +287,28 @@ uint32_t MemRowset::Find(std::string_view key, uint64_t hash, uint64_t commit) c
   return row == kNoRow || DiedAt(row) <= commit ? kNoRow : row;
 }
 
-std::string_view MemRowset::KeyOf(uint32_t row) const {
-  const uint8_t* keys = BlockOf(row).keys.get();
+const uint8_t* MemRowset::KeyData(const Block& block) const {
+  return block.keys != nullptr ? reinterpret_cast<const uint8_t*>(block.keys) : block.columns[key_[0]];
+}
+
+void MemRowset::PrefetchKey(uint32_t row) const {
+  __builtin_prefetch(KeyData(BlockOf(row)) + row % kBlockRows * key_stride_);
+}
+
+std::string_view MemRowset::KeyOf(uint32_t row, KeyBuffer* buffer) const {
+  const Block& block = BlockOf(row);
   const uint32_t at = row % kBlockRows;
-  if (key_width_ != 0) return {reinterpret_cast<const char*>(keys) + at * key_width_, key_width_};
-  return reinterpret_cast<const StringRef*>(keys)[at].view();
+  if (key_form_ != KeyForm::kNumbers) return reinterpret_cast<const StringRef*>(KeyData(block))[at].view();
+  char* to = buffer->data();
+  for (const KeyNumber& number : key_numbers_) {
+    EncodeKeyNumber(block.columns[number.column] + at * number.width, number.width, number.is_signed, to);
+    to += number.width;
+  }
+  return {buffer->data(), static_cast<size_t>(to - buffer->data())};
 }
 
 const void* MemRowset::Values(size_t column, uint32_t row) const {
-  return BlockOf(row).columns[column].get() + (row % kBlockRows) * schema_[column].type.Width();
+  return BlockOf(row).columns[column] + (row % kBlockRows) * schema_[column].type.Width();
 }
 
 bool MemRowset::IsValid(size_t column, uint32_t row) const {

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/append_only_vector.h"
+#include "base/huge_arena.h"
 #include "petalite/column_view.h"
 #include "petalite/schema.h"
 #include "store/delete_log.h"
@@ -28,11 +30,11 @@ using MemRowsetId = uint64_t;
 class MemRowset {
  public:
   static constexpr uint32_t kBlockRows = 8192;
-  // Rows and deaths are numbered with 32 bits; a memrowset is flushed long before.
-  static constexpr uint32_t kMaxRows = UINT32_MAX - 1;
+  // As many as an index of 2^32 slots has room for; a memrowset is flushed long before.
+  static constexpr uint32_t kMaxRows = uint32_t{3} << 30;
 
-  // `key`: positions of the key's columns, empty for unkeyed tables.
-  MemRowset(MemRowsetId id, Schema schema, std::vector<size_t> key);
+  // `key`: positions of the key's columns, empty for unkeyed tables. `expected_rows`: about how many may come.
+  MemRowset(MemRowsetId id, Schema schema, std::vector<size_t> key, size_t expected_rows = 0);
   ~MemRowset();
   MemRowset(const MemRowset&) = delete;
   MemRowset& operator=(const MemRowset&) = delete;
@@ -77,7 +79,13 @@ class MemRowset {
 
   // The row with this key that is alive at `commit`, or kNoRow.
   uint32_t Find(std::string_view key, uint64_t hash, uint64_t commit) const;
-  std::string_view KeyOf(uint32_t row) const;
+  // A row's encoded key. Put together in `buffer` where the key's columns tell it, and good as long as that is left
+  // alone; elsewhere (HasStableKeys) good as long as the memrowset is.
+  using KeyBuffer = std::array<char, 64>;
+  std::string_view KeyOf(uint32_t row, KeyBuffer* buffer) const;
+  bool HasStableKeys() const { return key_form_ != KeyForm::kNumbers; }
+  // Fetches what KeyOf will read.
+  void PrefetchKey(uint32_t row) const;
 
   // The values of a column, block by block, of rows so far.
   std::vector<const uint8_t*> Blocks(size_t column) const;
@@ -99,31 +107,47 @@ class MemRowset {
 
  private:
   struct Block;
+  // How the encoded keys come to be.
+  enum class KeyForm : uint8_t {
+    kNumbers,  // from columns of fixed width
+    kString,   // the value of the one column, a string
+    kStored,   // a copy of their own
+  };
+  struct KeyNumber {
+    size_t column;
+    size_t width;
+    bool is_signed;
+  };
   struct Run {
     uint64_t commit;
     uint32_t end;  // behind its last row
   };
 
+  void ChooseKeyForm();
   Block& BlockOf(uint32_t row) const;
+  // The first of a block's keys, or of what they are made of.
+  const uint8_t* KeyData(const Block& block) const;
   Block& BlockForAppend(uint32_t row);
   void AppendColumn(size_t column, const ColumnView& view, size_t from, size_t count, Block& block, uint32_t at);
-  void AppendKeys(std::span<const std::string_view> keys, Block& block, uint32_t at);
   void IndexRows(std::span<const std::string_view> keys, std::span<const uint64_t> hashes, uint32_t first);
   StringRef CopyString(StringRef from);
+  uint8_t* Allocate(size_t bytes);
   void Charge(size_t bytes) { memory_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
 
   const MemRowsetId id_;
   const Schema schema_;
   const std::vector<size_t> key_;
   uint64_t first_lsn_ = 0;
-  size_t key_width_ = 0;  // of every encoded key; 0: they differ
+  KeyForm key_form_ = KeyForm::kStored;
+  std::vector<KeyNumber> key_numbers_;  // for kNumbers
+  size_t key_stride_ = 0;               // from one row's key to the next one's, in KeyData
   AppendOnlyVector<std::unique_ptr<Block>> blocks_;
   AppendOnlyVector<Run> runs_;  // one per commit
   AppendOnlyVector<uint32_t> death_order_;
   std::vector<std::atomic<bool>> has_nulls_;  // per column
   std::atomic<uint32_t> rows_{0};
   RowIndex index_;
-  std::vector<std::unique_ptr<char[]>> strings_;
+  HugeArena arena_;  // of columns, keys and strings
   size_t string_left_ = 0;
   char* string_next_ = nullptr;
   std::atomic<size_t> memory_bytes_{0};

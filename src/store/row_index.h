@@ -16,11 +16,13 @@ namespace petalite::store {
 
 inline constexpr uint32_t kNoRow = UINT32_MAX;
 
-// Linear probing over slots of 8 bytes: the upper half the hash's tag, the lower the row + 1; 0 is empty. A slot's
-// place follows from its tag alone, so that growing needs no keys. Nothing is removed.
+// Linear probing over slots of 8 bytes, as many as are needed and no power of two: the upper half the hash's tag, the
+// lower the row + 1; 0 is empty. A slot's place follows from its tag alone, so that growing needs no keys. Nothing is
+// removed.
 class RowIndex {
  public:
-  RowIndex();
+  // `expected`: about how many rows may come; once there are some, it grows to the room for all of them at once.
+  explicit RowIndex(size_t expected = 0);
 
   // Bits that nothing else that Petalite does with the hash depends on.
   static uint32_t TagOf(uint64_t hash);
@@ -44,7 +46,7 @@ class RowIndex {
   void Put(uint64_t hash, uint32_t row, IsSame&& is_same, Link&& link) {
     if (used_ >= limit_) Grow();
     const uint32_t tag = TagOf(hash);
-    for (size_t at = slots_->Start(tag);; at = (at + 1) & slots_->mask) {
+    for (size_t at = slots_->Start(tag);; at = slots_->Next(at)) {
       std::atomic<uint64_t>& slot = slots_->data[at];
       const uint64_t entry = slot.load(std::memory_order_relaxed);
       const bool is_new = entry == 0;
@@ -56,15 +58,15 @@ class RowIndex {
     }
   }
 
-  size_t memory_bytes() const { return (slots_->mask + 1) * sizeof(uint64_t); }
+  size_t memory_bytes() const { return slots_->size * sizeof(uint64_t); }
 
  private:
   struct Slots {
-    explicit Slots(int bits);
-    size_t Start(uint32_t tag) const { return tag >> shift; }
+    explicit Slots(size_t size);
+    size_t Start(uint32_t tag) const { return tag * size >> 32; }
+    size_t Next(size_t at) const { return at + 1 == size ? 0 : at + 1; }
 
-    int shift;
-    size_t mask;
+    size_t size;
     HugeBuffer memory;  // every look-up would miss the translation buffer too
     std::atomic<uint64_t>* data;
   };
@@ -73,7 +75,7 @@ class RowIndex {
 
   template <typename IsSame>
   static uint32_t FindIn(const Slots& slots, uint32_t tag, IsSame&& is_same) {
-    for (size_t at = slots.Start(tag);; at = (at + 1) & slots.mask) {
+    for (size_t at = slots.Start(tag);; at = slots.Next(at)) {
       const uint64_t entry = slots.data[at].load(std::memory_order_acquire);
       if (entry == 0) return kNoRow;
       if (entry >> 32 == tag && is_same(Row(entry))) return Row(entry);
@@ -85,7 +87,7 @@ class RowIndex {
 
   mutable std::mutex mutex_;  // guards the pointer against readers that copy it while it changes
   std::shared_ptr<Slots> slots_;
-  int bits_;
+  const size_t expected_;
   size_t used_ = 0;
   size_t limit_;
 };

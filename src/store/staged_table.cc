@@ -197,9 +197,10 @@ Result<WriteCounts> StagedTable::Write(const WriteBatch& batch, std::vector<RowO
 // Rows that are dead to the transaction itself were never there for anybody else.
 Status StagedTable::Spill() {
   std::vector<std::vector<uint32_t>> rows(table_->tablets().size());
+  MemRowset::KeyBuffer key;
   for (const uint32_t row : SortedRows(*mem_, kOwnCommit)) {
     if (mem_->DiedAt(row) != kNeverDied) continue;
-    rows[table_->is_keyed() ? table_->TabletOf(Xxh64(mem_->KeyOf(row))) : 0].push_back(row);
+    rows[table_->is_keyed() ? table_->TabletOf(Xxh64(mem_->KeyOf(row, &key))) : 0].push_back(row);
   }
   for (size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].empty()) RETURN_IF_ERROR(SpillTablet(*table_->tablets()[i], rows[i]));

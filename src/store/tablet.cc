@@ -34,11 +34,12 @@ MemRowset& Tablet::AddMemRowset(MemRowsetId id, const Schema& schema, const std:
   next_mem_rowset_ = id + 1;
   auto grown = state_->mem_rowsets();
   // One that is empty is the last: recovery takes rows of memrowsets behind the first that is left for unflushed.
+  const size_t expected_rows = grown.empty() ? 0 : grown.back()->rows();  // as many as last time
   if (!grown.empty() && grown.back()->rows() == 0) {
     context_.memory.Remove(MemoryUse::kMemRowsets, grown.back()->charged());
     grown.pop_back();
   }
-  grown.push_back(std::make_shared<MemRowset>(id, schema, key));
+  grown.push_back(std::make_shared<MemRowset>(id, schema, key, expected_rows));
   SetState(std::make_shared<TabletState>(state_->rowsets(), std::move(grown)));
   return *state_->mem_rowsets().back();
 }
