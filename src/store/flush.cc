@@ -99,8 +99,8 @@ class MemRowsetFlush {
     const TableOptions options = table_.options().For(table_.schema(), mem_->schema());
     // Beside the writer a flush has the rows' order and its reverse, and the part of it that is being sorted.
     const size_t order = size_t{mem_->rows()} * (2 * sizeof(uint32_t)) + (size_t{2} << 20);
-    const WriterPlan plan = PlanWriter(options, mem_->memory_bytes() / mem_->rows(),
-                                       mem_->is_keyed() ? mem_->rows() : 0, context_.memory.shares().jobs / 2);
+    const WriterPlan plan = PlanWriter(options, mem_->value_bytes() / mem_->rows(), mem_->is_keyed() ? mem_->rows() : 0,
+                                       context_.memory.shares().jobs / 2);
     const MemoryCharge charge(context_.memory, MemoryUse::kFlushes, order + plan.bytes);
     context_.memory.Settle();
     const std::vector<uint32_t> rows = SortedRows(*mem_, context_.snapshots->horizon());

@@ -103,7 +103,9 @@ class MemRowset {
   // Counts what it has grown by since the last call. For the writer.
   void ChargeTo(MemoryBudget* budget);
   size_t charged() const { return charged_; }
-  size_t memory_bytes() const { return memory_bytes_.load(std::memory_order_relaxed) + index_.memory_bytes(); }
+  size_t memory_bytes() const { return value_bytes() + index_.memory_bytes(); }
+  // Without the index.
+  size_t value_bytes() const { return value_bytes_.load(std::memory_order_relaxed); }
 
  private:
   struct Block;
@@ -132,7 +134,7 @@ class MemRowset {
   void IndexRows(std::span<const std::string_view> keys, std::span<const uint64_t> hashes, uint32_t first);
   StringRef CopyString(StringRef from);
   uint8_t* Allocate(size_t bytes);
-  void Charge(size_t bytes) { memory_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+  void Charge(size_t bytes) { value_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
 
   const MemRowsetId id_;
   const Schema schema_;
@@ -150,7 +152,7 @@ class MemRowset {
   HugeArena arena_;  // of columns, keys and strings
   size_t string_left_ = 0;
   char* string_next_ = nullptr;
-  std::atomic<size_t> memory_bytes_{0};
+  std::atomic<size_t> value_bytes_{0};
   size_t charged_ = 0;
 };
 
